@@ -7,13 +7,14 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .algorithms import Question, find, questions
 from .algorithms.derivatives.derived import derived_name, tangent_kind
+from .algorithms.method_limits import require_tree
 from .algorithms.registry import find_question
 from .arguments import AnyArray
 from .errors import ArgumentError, unknown_name
@@ -23,14 +24,18 @@ from .model import Model, core_shape
 
 if TYPE_CHECKING:
     from .kernel import Kernel
+    from .robot import Robot
 
 __all__ = ["DerivativeMethods", "Derivatives"]
 
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
 """Settings that need not be given."""
-_KEEP_LOOPS = ("forward_dynamics", "joint_wrenches", "constraint_forces", "link_accelerations", "tip_acceleration")
-"""Functions of robots that keep loops closed, while the questions of these names are about the tree."""
+_CLOSED = (
+    *("forward_dynamics", "closed_dynamics", "joint_wrenches", "constraint_forces", "link_accelerations"),
+    "actuation",
+)
+"""Functions of robots that keep loops closed: `loops.derivatives` has their derivatives."""
 _OF_SUBTREES = ("subtree_kinetic_energy", "subtree_potential_energy")
 _MOST_AT_ONCE = 1000
 """The number of derivatives up to which one piece of code computes all of them."""
@@ -55,6 +60,9 @@ class DerivativeMethods(Answering, Model):
         >>> arm.jvp("gravity_force", ([0.3, 0.2],), ([1.0, 0.0],)).shape
         (2,)
         """
+        closed = self._closed(question, arguments, settings, method, threads)
+        if closed is not None:
+            return np.asarray(closed.jvp(tangents))
         call = _Call(self, question, arguments, settings, method)
         along = call.by_name("tangents", tangents)
         if not along:
@@ -76,9 +84,22 @@ class DerivativeMethods(Answering, Model):
         >>> bool(abs(g.q - arm.gravity_force([0.3, 0.2])).max() < 1e-14)
         True
         """
+        closed = self._closed(question, arguments, settings, method, threads)
+        if closed is not None:
+            return closed.vjp(cotangent, wrt)
         call = _Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
         return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
+
+    def _closed(
+        self, question: str, arguments: Any, settings: dict[str, Any], method: str | None, threads: Threads
+    ) -> Any:
+        """Return the derivatives of a function that keeps loops closed; None for another function or a tree."""
+        if question not in _CLOSED or not (self.nc or question == "actuation"):
+            return None
+        from .loops.derivatives import closed_derivatives
+
+        return closed_derivatives(cast("Robot", self), question, arguments, settings, method, threads)
 
     @cached_property
     def derivatives(self) -> Derivatives:
@@ -102,6 +123,8 @@ class Derivatives:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _CLOSED and (self._robot.nc or name == "actuation"):
+            return partial(self._of_closed, name)
         return partial(self._of, find_question(name).name)
 
     def __dir__(self) -> list[str]:
@@ -109,6 +132,16 @@ class Derivatives:
 
     def __repr__(self) -> str:
         return f"<Derivatives of {self._robot.name!r}: one function for each question, such as forward_dynamics>"
+
+    def _of_closed(
+        self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
+        threads: Threads = None, **named: Any,
+    ) -> Any:  # fmt: skip
+        """Return the matrices of a function that keeps loops closed."""
+        from .loops.derivatives import arguments_and_settings
+
+        given, settings = arguments_and_settings(question, arguments, named)
+        return self._robot._closed(question, given, settings, method, threads).matrices(wrt)
 
     def _of(
         self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
@@ -154,11 +187,8 @@ class _Call:
             question = f"subtree_{question}" if settings["subtree"] is not None else question
             settings = settings if question.startswith("subtree") else {}
         self.asked: Question = find(question, method)[0]
-        if robot.nc and question in _KEEP_LOOPS:
-            raise ArgumentError(
-                f"derivatives of {question}: {robot.name!r} has closed loops, and the derivatives are those of trees. "
-                "Differentiate 'closed_dynamics', or robot.with_loops([]) for the tree without its loops"
-            )
+        if robot.nc:
+            require_tree(robot, question)
         self.given = self.by_name("arguments", arguments)
         self.explicit = tuple(self.given)
         """The names of the arguments that were given; others have the defaults of the function."""

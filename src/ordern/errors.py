@@ -51,7 +51,7 @@ class InconsistentStateError(ArgumentError, LoopError):
 
 
 class SingularError(ArgumentError):
-    """A position without a solution, because a frame cannot move in all six directions."""
+    """A position without a solution: a frame cannot move in all six directions, or constraints change their rank."""
 
     def __init__(self, message: str, rank: int = 0, directions: Any = (), index: tuple[int, ...] = ()) -> None:
         super().__init__(message)

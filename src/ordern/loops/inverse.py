@@ -30,7 +30,7 @@ from .mobility import joint_parts, null_motions
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Actuation", "actuation"]
+__all__ = ["Actuation", "actuation", "drives"]
 
 _CONSISTENT = 1e-6
 """The tolerance for constraints on the motion, and for forces that no drive can bear, relative to their terms."""
@@ -97,7 +97,7 @@ def actuation(
     if most is not None and robot.nc:
         _consistent(robot, ask, q, v, a, K, time)
     names = robot.actuated if actuated is None else _listed(actuated)
-    B, parts, labels = _drives(robot, q, names)
+    B, parts, labels = drives(robot, q, names)
     which = "one for each actuated freedom"
     W = positive_weights(weights, len(labels), lambda name: parts[choice("actuated joint", name, parts)], which)
     u, lam, internal = np.zeros((n, len(labels))), np.zeros((n, robot.nc)), []
@@ -125,7 +125,7 @@ def _listed(actuated: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[str, slice], tuple[str, ...]]:
+def drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[str, slice], tuple[str, ...]]:
     """Return B (n, nv, m), the columns of each drive, and a name for each column."""
     known = {c.name: c for c in robot.joints}
     loops = {x.loop.name: x for x in robot.loop_table.loops if x.loop.nv}

@@ -59,6 +59,7 @@ AXES = {
     "loop_v": Axis(lambda model: model.loop_table.nv),
     "v_motion": Axis(lambda model: model.nv + 6),
     "closed": Axis(lambda model: model.nv + model.loop_table.nc + 1),
+    "balance": Axis(lambda model: model.nv + model.loop_table.nc),
 }
 
 
@@ -114,6 +115,7 @@ PORT_KINDS = {
     "loop_q": PortKind(("loop_q",), "positions of the joints that close loops"),
     "loop_v": PortKind(("loop_v",), "freedoms of the joints that close loops"),
     "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
+    "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
 }
 OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""

@@ -31,7 +31,17 @@ from ..registry import algorithm
 from .loads import LoopLoads
 from .relative import Ends
 
-__all__ = ["coupled_coordinates", "loop_bias", "loop_jacobian", "loop_rate", "loop_residual", "loop_wrenches", "slopes"]
+__all__ = [
+    "coupled_coordinates",
+    "coupled_residual",
+    "loop_bias",
+    "loop_jacobian",
+    "loop_rate",
+    "loop_residual",
+    "loop_wrenches",
+    "number_of",
+    "slopes",
+]
 
 _PAPER = "Featherstone-Orin 2000"
 
@@ -43,7 +53,9 @@ def loop_residual(tree: Tree, q: Joints, t: Number) -> Freedoms:
     found: list[Scalar] = []
     for loop in tree.model.loop_table.loops:
         found += residuals(loop.type, ends.relative(loop).pose, t[tree.base])
-    found += [_coupled(c, *(_of(x, k) for k in (c.joint, c.other))) for c in tree.model.loop_table.couplings]
+    found += [
+        coupled_residual(c, *(number_of(x, k) for k in (c.joint, c.other))) for c in tree.model.loop_table.couplings
+    ]
     return Freedoms(found)
 
 
@@ -56,7 +68,7 @@ def loop_rate(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
         at = ends.relative(loop)
         found += rates(loop.type, at.pose, at.V, t[tree.base])
     for c in tree.model.loop_table.couplings:
-        found.append(rate_of(_coupled(c, *(Jet(_of(x, k), _of(v, k)) for k in (c.joint, c.other)))))
+        found.append(rate_of(coupled_residual(c, *(Jet(number_of(x, k), number_of(v, k)) for k in (c.joint, c.other)))))
     return Freedoms(found)
 
 
@@ -69,8 +81,8 @@ def loop_bias(tree: Tree, q: Joints, qd: Joints, t: Number) -> Freedoms:
         at = ends.relative(loop)
         found += bias(loop.type, at.pose, at.V, at.A, t[tree.base])
     for c in tree.model.loop_table.couplings:
-        one, other = (Jet(Jet(_of(x, k), _of(v, k)), Jet(_of(v, k), 0.0)) for k in (c.joint, c.other))
-        found.append(rate_of(rate_of(_coupled(c, one, other))))
+        one, other = (Jet(Jet(number_of(x, k), number_of(v, k)), Jet(number_of(v, k), 0.0)) for k in (c.joint, c.other))
+        found.append(rate_of(rate_of(coupled_residual(c, one, other))))
     return Freedoms(found)
 
 
@@ -122,17 +134,17 @@ def slopes(c: Coupling, x: Values[Scalar]) -> dict[int, Scalar]:
     """Return the derivative of a coupling's residual by the coordinate of each of its joints, at coordinates x."""
     found: dict[int, Scalar] = {}
     for k in {c.joint, c.other} - {BASE}:
-        moving = (Jet(_of(x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
-        found[k] = rate_of(_coupled(c, *moving))
+        moving = (Jet(number_of(x, j), 1.0 if j == k else 0.0) for j in (c.joint, c.other))
+        found[k] = rate_of(coupled_residual(c, *moving))
     return found
 
 
-def _of(x: Values[Scalar], joint: int) -> Scalar:
+def number_of(x: Values[Scalar], joint: int) -> Scalar:
     """Return the number of a joint of a coupling; zero if there is no such joint."""
     return 0.0 if joint == BASE else x[Index(joint)]
 
 
-def _coupled(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
+def coupled_residual(c: Coupling, q: Scalar, other: Scalar) -> Scalar:
     """Return the residual of a coupling."""
     total: Scalar = 0.0
     for number in reversed(c.coefficients if c.other != BASE else c.coefficients[:1]):

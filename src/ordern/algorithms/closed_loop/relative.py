@@ -6,7 +6,7 @@ all relative to the next top of a loop inward of i, where the walk starts anew: 
 effect on the loop (see `ordern.model.loops`). Relative to the parent's frame f, the child's frame c is at R = R_f^T
 R_c, p = R_f^T (p_c - p_f), and moves, in its own axes and with X from f to c, at
 
-    V = v_c - X v_f,    dV/dt = a_c - X a_f + V x X v_f        with joint accelerations zero
+    V = v_c - X v_f,    dV/dt = a_c - X a_f + V x X v_f        with joint accelerations zero, unless given
 
 Cost: order n.
 """
@@ -52,7 +52,7 @@ class _End:
 class Ends:
     """Poses and motions of the bodies, by one walk outward, and the frames of loops relative to each other."""
 
-    def __init__(self, tree: Tree, q: Joints, qd: Joints | None = None) -> None:
+    def __init__(self, tree: Tree, q: Joints, qd: Joints | None = None, qdd: Joints | None = None) -> None:
         """Without velocities, loops are at rest. From the top of a loop, the walk starts anew."""
         self.tree, self.moves, tops = tree, qd is not None, tree.model.loop_table.tops
         P, v, a = self.P, self.v, self.a = tree.field(Pose), tree.field(Motion), tree.field(Motion)
@@ -67,9 +67,12 @@ class Ends:
             X = i.transform(q[i])
             self.P[i] = X.child(P[p])
             if qd is not None:
-                vJ = i.subspace(q[i]) @ qd[i]
+                S = i.subspace(q[i])
+                vJ = S @ qd[i]
                 self.v[i] = X @ v[p] + vJ
                 self.a[i] = X @ a[p] + self.v[i].cross(vJ) + i.bias(q[i], qd[i])
+                if qdd is not None:
+                    self.a[i] = self.a[i] + S @ qdd[i]
             if tops:
                 P[i] = _unless(top[i], self.P[i], Pose.zero())
             if tops and qd is not None:
