@@ -20,6 +20,7 @@ from . import (
     control,
     derivatives,
     first_call,
+    gradients,
     grasp,
     loading,
     loops,
@@ -35,7 +36,7 @@ from .harness import CASES, settings
 from .peer import pin
 
 THEMES = (
-    *(batches, single, derivatives, rollout, simulate, control, loops, mechanisms, grasp),
+    *(batches, single, derivatives, rollout, gradients, simulate, control, loops, mechanisms, grasp),
     *(first_call, loading, chains, operations, threads, memory),
 )
 

@@ -19,7 +19,7 @@ from .algorithms.registry import find_question
 from .arguments import AnyArray
 from .errors import ArgumentError, unknown_name
 from .kernel.arguments import external_forces
-from .kernel.declarations import Answering, Array, Threads
+from .kernel.declarations import Answering, Array, Threads, delegated
 from .model import Model, core_shape
 
 if TYPE_CHECKING:
@@ -100,6 +100,30 @@ class DerivativeMethods(Answering, Model):
         from .loops.derivatives import closed_derivatives
 
         return closed_derivatives(cast("Robot", self), question, arguments, settings, method, threads)
+
+    @delegated("simulate.rollout_derivatives")
+    def rollout_vjp(
+        self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
+        *, q: ArrayLike | None = None, v: ArrayLike | None = None, wrt: str | Sequence[str] | None = None,
+        threads: Threads = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return the gradient of the sum of weights times the states of a rollout by its arguments: a named tuple.
+
+        The arguments and settings are those of `rollout`; `q`, `v` and `wrt` are those of `Rollout.vjp`, whose result
+        is the same. Use this function where the states are not needed, or were computed elsewhere: it takes the steps
+        itself.
+        """
+
+    @delegated("simulate.rollout_derivatives")
+    def rollout_jvp(
+        self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
+        *, tangents: Named, threads: Threads = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return the rates (q, v) of the states of a rollout while arguments vary along tangents.
+
+        The arguments and settings are those of `rollout`; `tangents` are by the names of arguments, as in
+        `Rollout.jvp`.
+        """
 
     @cached_property
     def derivatives(self) -> Derivatives:

@@ -100,6 +100,8 @@ class Algorithm:
 
 CHOICES = {"axes": ("frame", "world", "origin"), "kind": ("classical", "spatial")}
 """The values of settings that are words."""
+_IN_COORDINATES = ("push ", "pull ")
+"""The names of derivatives by the numbers of arguments begin so; see `derivatives.coordinates`."""
 _QUESTIONS: dict[str, Question] = {}
 _ALGORITHMS: dict[tuple[str, str], Algorithm] = {}
 
@@ -176,6 +178,10 @@ def questions() -> tuple[Question, ...]:
 
 def find_question(name: Any) -> Question:
     """Return a question; an error for an unknown name lists all."""
+    if isinstance(name, str) and name.startswith(_IN_COORDINATES):
+        from .derivatives.coordinates import coordinate_question
+
+        return coordinate_question(name)
     if isinstance(name, str) and " " in name:
         from .derivatives.derived import derived_question
 
@@ -191,6 +197,10 @@ def find_question(name: Any) -> Question:
 
 def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]:
     """Return a question and one of its methods, or its default method; an error for an unknown name lists all."""
+    if str(question).startswith(_IN_COORDINATES):
+        from .derivatives.coordinates import find_in_coordinates
+
+        return find_in_coordinates(question, method)
     if " " in str(question):
         from .derivatives.derived import find_derived
 

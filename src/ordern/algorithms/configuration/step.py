@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...graph import Jet
 from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
-from ..registry import algorithm
+from ..registry import Port, algorithm, question
 
-__all__ = ["difference", "integrate", "joint_by_joint", "position_rate", "project"]
+__all__ = ["difference", "integrate", "joint_by_joint", "position_rate", "position_tangent", "project"]
+
+question("position_tangent", (Port("q", "q"), Port("rate", "q")), "v", "joint-by-joint")
 
 
 def joint_by_joint(tree: Tree, kind: str, value: Callable[[Index], Freedoms]) -> Output:
@@ -41,3 +44,19 @@ def position_rate(tree: Tree, q: Joints, qd: Joints) -> Output:
 def project(tree: Tree, q: Joints) -> Output:
     """Return the valid position next to numbers that are nearly one: normalise quaternions."""
     return joint_by_joint(tree, "q", lambda i: i.joint.project(q[i]))
+
+
+@algorithm("position_tangent", "joint-by-joint", equations="Joint.difference")
+def position_tangent(tree: Tree, q: Joints, rate: Joints) -> Output:
+    """Return the velocity at which positions have this rate: the opposite of `position_rate`.
+
+    It is the rate of the difference from a constant position q to one that moves.
+    """
+
+    def velocity(i: Index) -> Freedoms:
+        joint = i.joint.with_parameters(tuple(Jet(x) for x in i.joint.parameters))
+        here = Freedoms(Jet(x) for x in q[i])
+        moving = Freedoms(Jet(x, dx) for x, dx in zip(q[i], rate[i], strict=True))
+        return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in joint.difference(here, moving))
+
+    return joint_by_joint(tree, "v", velocity)

@@ -21,8 +21,12 @@ from ..trace.rolled_tables import Data
 __all__ = [
     "ADVANCE_POINTERS",
     "ADVANCE_WORDS",
+    "GRADIENT_POINTERS",
+    "GRADIENT_WORDS",
     "MOST_HELD",
     "ROLLOUT_WORDS",
+    "SENSITIVITY_POINTERS",
+    "SENSITIVITY_WORDS",
     "STATUSES",
     "Closing",
     "LoadedLoop",
@@ -41,6 +45,32 @@ ROLLOUT_WORDS = (
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
 one row serves all steps."""
+
+_INPUTS = ("tau", "external", "goal")
+_OUTPUTS = ("q0_bar", "v0_bar", "tau_bar", "external_bar", "goal_bar", "kp_bar", "kd_bar", "dt_bar")
+_STATES = ("q0", "v0", *_INPUTS)
+_ENDS = ("q_end", "v_end")
+GRADIENT_POINTERS = (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS, "tape", "starts", "workspace", "numbers", "datas")
+GRADIENT_WORDS = (
+    *GRADIENT_POINTERS,
+    *(f"{name}_stride" for name in (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS)),
+    *(f"{name}_step" for name in (*_INPUTS, *(f"{name}_bar" for name in _INPUTS))),
+    *("wq_row", "wv_row", "steps", "every", "segment", "segments", "first", "end", "last"),
+)
+"""The arguments of `@gradient`. Weights and results that are not wanted have the address 0; the stride of a step of a
+result is 0 if one row has the sum over all steps. The tape has room for a segment of the steps, `starts` for the states
+at the starts of segments. The states after the last step are stored, too."""
+_RATES = ("q0_rate", "v0_rate", "tau_rate", "external_rate", "goal_rate", "kp_rate", "kd_rate", "dt_rate")
+_MOVED = ("dq_out", "dv_out")
+SENSITIVITY_POINTERS = (*_STATES, *_RATES, *_MOVED, *_ENDS, "workspace", "numbers", "datas")
+SENSITIVITY_WORDS = (
+    *SENSITIVITY_POINTERS,
+    *(f"{name}_stride" for name in (*_STATES, *_RATES, *_MOVED, *_ENDS)),
+    *(f"{name}_step" for name in (*_INPUTS, *(f"{name}_rate" for name in _INPUTS))),
+    *("dq_row", "dv_row", "steps", "every", "first", "end", "last"),
+)
+"""The arguments of `@sensitivity`: like those of `@rollout`, with the rates of all arguments. Rates that are zero have
+the address 0."""
 
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),

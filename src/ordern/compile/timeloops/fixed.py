@@ -19,7 +19,7 @@ from .impacts import Impacts, any_lane
 from .machine import Emitter, Kernels, Tile
 from .projection import Projection
 
-__all__ = ["compile_rollout"]
+__all__ = ["compile_rollout", "lanes_function"]
 
 
 def compile_rollout(
@@ -53,7 +53,7 @@ def compile_rollout(
     if impacts is not None:
         impacts.write(q, v, before)
     emitted = m.finish()
-    text = "\n".join([emitted.text, _lanes(m.target), _rollout(m, q, v, impacts)])
+    text = "\n".join([emitted.text, lanes_function(m.target), _rollout(m, q, v, impacts)])
     return kernels.code(compile_object(text), emitted.workspace)
 
 
@@ -67,7 +67,7 @@ def _copy_valid(m: Emitter, valid: Tile, source: Tile, to: Tile) -> None:
     )
 
 
-def _lanes(target: Target) -> str:
+def lanes_function(target: Target) -> str:
     """Return the IR text of @lanes: the addresses of one row of each state of a tile."""
     b = Builder(("ptr %to", "ptr %base", "i64 %stride", "i64 %t", "i64 %last", "i64 %shift"))
     to, base, stride, t, last, shift = b.arguments

@@ -310,6 +310,22 @@ class Emitter:
         self.copy(v, self.v)
         if self.projection is not None:
             self.projection.at(node)
+        self.apply_forces(node, works)
+        if self.projection is None and self.holding is None:
+            return self._call("dynamics")
+        self.kernel("dynamics")
+        if self.projection is not None:
+            self.projection.check("dynamics")
+            if works is not None:
+                self.projection.add_power(works)
+        if self.holding is not None:
+            self.holding.apply(Tile(self.results["dynamics"].at, self.v.size))
+        made = self.tile(self.v.size)
+        self.function(made.size, lambda e: e.store_at(e.load_at(self.results["dynamics"]), made))
+        return made
+
+    def apply_forces(self, node: float, works: Tile | None = None) -> None:
+        """Compute all joint forces of a stage at the state from which kernels read, and perhaps their powers."""
         passive = "passive" in self.kernels.requests
         drive = None if self.law is None or self.law.sampled else self.law.compute(node)
         if passive:
@@ -352,18 +368,6 @@ class Emitter:
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
 
         self.function(self.force.size, body, after)
-        if self.projection is None and self.holding is None:
-            return self._call("dynamics")
-        self.kernel("dynamics")
-        if self.projection is not None:
-            self.projection.check("dynamics")
-            if works is not None:
-                self.projection.add_power(works)
-        if self.holding is not None:
-            self.holding.apply(Tile(self.results["dynamics"].at, self.v.size))
-        made = self.tile(self.v.size)
-        self.function(made.size, lambda e: e.store_at(e.load_at(self.results["dynamics"]), made))
-        return made
 
     def function(
         self,

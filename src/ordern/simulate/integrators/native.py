@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...compile.timeloops.law_program import Law
     from ...robot import Robot
 
-__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "kept"]
+__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "kept", "loop_kind", "step_requests"]
 
 T = TypeVar("T")
 Renew = Callable[[float, Array, Array], tuple[Array, float] | None]
@@ -87,7 +87,21 @@ def _requests(
     return found | {names.get(question, question): robot.kernel(question).request for question in questions}
 
 
-def _kind(loop: str, method: str, *more: Any) -> list[Any]:
+def step_requests(
+    robot: Robot,
+    method: Tableau,
+    dynamics: str | None,
+    feedback: bool,
+    external: bool,
+    closing: Closing | None = None,
+    bounces: bool = False,
+) -> dict[str, Request]:
+    """Return the kernels of the fixed steps of a rollout."""
+    more = {"difference": feedback, "external_force": external, "mass_matrix_solve": bounces}
+    return _requests(robot, method, dynamics, *(name for name, used in more.items() if used), closing=closing)
+
+
+def loop_kind(loop: str, method: str, *more: Any) -> list[Any]:
     """Return the part of the key of compiled code that its kernels do not have."""
     return [loop, method, *(repr(x) for x in more if x)]
 
@@ -117,8 +131,7 @@ class FixedLoop:
         joints that bounce off their limits.
         """
         steps = tableau(method)
-        more = {"difference": feedback, "external_force": external, "mass_matrix_solve": bool(limited)}
-        requests = _requests(robot, steps, dynamics, *(name for name, used in more.items() if used), closing=closing)
+        requests = step_requests(robot, steps, dynamics, feedback, external, closing, bool(limited))
 
         def make() -> LoopCode:
             from ...compile.timeloops.fixed import compile_rollout
@@ -127,7 +140,7 @@ class FixedLoop:
             kernels = Kernels(requests, dtype, None)
             return compile_rollout(robot, kernels, lambda m, q, v: fixed_step(m, steps, q, v), closing, limited)
 
-        code = loop_code(_kind("rollout", method, closing, limited), requests, dtype, None, make)
+        code = loop_code(loop_kind("rollout", method, closing, limited), requests, dtype, None, make)
         self._loaded = LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS)
         self._local = threading.local()
         self.rolled = code.rolled
@@ -260,7 +273,7 @@ class Native:
 
             return compile_advance(robot, Kernels(requests, "float64", lanes), texts(method), c, self.holds, program)
 
-        code = loop_code(_kind("advance", method.name, c, self.holds, program), requests, "float64", lanes, make)
+        code = loop_code(loop_kind("advance", method.name, c, self.holds, program), requests, "float64", lanes, make)
         return LoadedLoop(code, requests, "float64", "advance", ADVANCE_WORDS)
 
     def advance(

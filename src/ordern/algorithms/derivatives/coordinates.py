@@ -1,0 +1,111 @@
+"""Derivatives of questions by the numbers of their arguments, for the steps of integrators.
+
+The steps of Runge-Kutta methods work on the numbers of q as they are stored: within a step, quaternions leave their
+unit length. So their derivatives are by these numbers, and not in the tangent of `integrate`:
+
+    "push integrate by q v"    takes q, v, dt and rates of q and v; its result is the rate of the answer
+    "pull integrate by q v"    takes q, v, dt and a weight for each number of the answer; its result has the
+                               derivatives of the weighted sum by q and then by v
+
+Those of forward dynamics take the accelerations in the place of the forces tau: a step knows them already, and they are
+all that the derivatives need (see `implicit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ...errors import unknown_name
+from ...graph import Graph, Scalar
+from ...graph.derive import forward, reverse
+from ...model import ConcreteTree, core_size, result_scalars
+from ..registry import Algorithm, Port, Question, find, find_question
+from .derived import Derived
+from .implicit import ImplicitDynamics
+
+__all__ = ["PULL", "PUSH", "coordinate_question", "find_in_coordinates", "pull_name", "push_name"]
+
+PUSH, PULL = "push", "pull"
+_BY = " by "
+_METHODS: dict[tuple[str, Algorithm], Algorithm] = {}
+
+
+def push_name(question: str, wrt: Sequence[str]) -> str:
+    """Return the name of the question about rates of an answer."""
+    return f"{PUSH} {question}{_BY}{' '.join(wrt)}"
+
+
+def pull_name(question: str, wrt: Sequence[str]) -> str:
+    """Return the name of the question about derivatives of a weighted answer."""
+    return f"{PULL} {question}{_BY}{' '.join(wrt)}"
+
+
+def coordinate_question(name: str) -> Question:
+    """Return the question of a name that begins with "push" or "pull"."""
+    mode, _, rest = name.partition(" ")
+    base, _, names = rest.partition(_BY)
+    return _question(name, mode, find_question(base), tuple(names.split(" ")))
+
+
+@lru_cache(maxsize=1024)
+def _question(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Question:
+    inputs = {p.name: p for p in base.inputs}
+    for x in wrt:
+        if x not in inputs:
+            raise unknown_name("argument", x, inputs, base.name)
+    needed = [p for p in base.inputs if not p.optional]
+    if base.name == "forward_dynamics":
+        needed = [Port("a", "v") if p.name == "tau" else p for p in needed]
+    if mode == PUSH:
+        extra, output = [Port(f"{x}_rate", inputs[x].kind) for x in wrt], base.output
+    else:
+        extra, output = [Port("weights", base.output)], f"flat {' '.join(inputs[x].kind for x in wrt)}"
+    return replace(base, name=name, inputs=(*needed, *extra), output=output)
+
+
+def find_in_coordinates(name: str, method: str | None) -> tuple[Question, Algorithm]:
+    """Return the question of a name that begins with "push" or "pull", and the method that answers it."""
+    asked = coordinate_question(name)
+    mode, _, rest = name.partition(" ")
+    base_name, _, names = rest.partition(_BY)
+    base, algorithm = find(base_name, method)
+    known = _METHODS.get((name, algorithm))
+    if known is None:  # tables of kernels know methods by their identity
+        text = InCoordinates(mode, base, algorithm, tuple(names.split(" ")), asked)
+        known = replace(algorithm, question=name, function=text, sweeps=False, alias_of="")
+        _METHODS[name, algorithm] = known
+    return asked, known
+
+
+class InCoordinates(Derived):
+    """The text of a derivative by the numbers of arguments."""
+
+    def _differentiated(
+        self, tree: ConcreteTree, given: list[Any], graph: Graph, options: dict[str, Any]
+    ) -> list[Scalar]:
+        """Return the nodes of the result, from the nodes of the arguments."""
+        by_name = dict(zip((p.name for p in self.asked.inputs), given, strict=True))
+        rates = {
+            leaf.index: rate
+            for x in self.wrt
+            if x in by_name and self.mode == PUSH
+            for leaf, rate in zip(by_name[x], by_name[f"{x}_rate"], strict=True)
+        }
+        leaves = [leaf for x in self.wrt if x in by_name for leaf in by_name[x]]
+        if self.base.name == "forward_dynamics":
+            dynamics = ImplicitDynamics(tree, by_name, by_name["a"], graph)
+            if self.mode == PUSH:
+                return dynamics.rates(rates, by_name.get("tau_rate"))
+            found, forces = dynamics.gradient(by_name["weights"], leaves)
+            return [*found, *forces] if "tau" in self.wrt else found
+        ports = [p for p in self.base.inputs if not p.optional]
+        arguments = [tree.input(p.kind, by_name[p.name]) for p in ports]
+        arguments += [tree.zeros(p.kind) for p in self.base.inputs if p.optional]
+        size = core_size(tree.model, self.base.output)
+        results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
+        if self.mode == PUSH:
+            return forward(results, rates)
+        return reverse(results, by_name["weights"], leaves)
