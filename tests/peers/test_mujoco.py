@@ -286,7 +286,8 @@ def test_scaled_frames(scale: str) -> None:
       <replicate count="2" offset="0 1 0"><body name="c"><joint type="free" armature="1"/>{TUBE}</body></replicate>
     </frame></frame>"""
     after = """<equality><connect body1="b" body2="c0" anchor=".1 0 0"/>
-      <weld body1="b" body2="c0" relpose="1 2 3 1 .2 0 0"/><joint joint1="h" joint2="s" polycoef="1 2 3 4 5"/></equality><actuator><motor joint="h" gear="3" armature=".1"
+      <weld body1="b" body2="c0" relpose="1 2 3 1 .2 0 0"/><joint joint1="h" joint2="s" polycoef="1 2 3 4 5"/>
+      </equality><actuator><motor joint="h" gear="3" armature=".1"
       forcerange="-1 1"/><position name="p" joint="s" armature=".1" ctrlrange="-1 1" forcerange="-1 1"/></actuator>"""
     asset = f'<compiler angle="radian"/><asset>{TETRA}</asset>'
     pair = Pair(f"<mujoco>{asset}<worldbody>{bodies}</worldbody>{after}</mujoco>")

@@ -78,8 +78,8 @@ def _drives(
     target = joint or has.get(kind, "")
     what = f"actuator {has['name']!r}" if has.get("name") else f"<{e.tag}> of {target!r}"
     gear = vector(e, "gear", range(1, 7), what, (1.0,))
-    terms = {key: vector(e, key, range(1, 4), what, (0.0,)) for key in ("armature", "damping") if e.tag in ACTUATORS}
-    added = {key: gear[0] * gear[0] * x[0] for key, x in terms.items() if x[0]}
+    given = {key: vector(e, key, range(1, 4), what, (0.0,)) for key in ("armature", "damping") if e.tag in ACTUATORS}
+    added = {key: gear[0] * gear[0] * x[0] for key, x in given.items() if x[0]}
     for key in list(added) if not joint else ():
         if kind != "tendon" or key != "armature":
             del added[key]
