@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..algorithms import Algorithm, Question
+from ..algorithms import Algorithm, Port, Question
 from ..model import Frame, Model, core_shape
 from ..records import dataclass
 from .emit.target import host
@@ -43,6 +43,21 @@ class Request:
         return [(p.kind, not p.optional or p.name in self.present) for p in self.question.inputs if p.name in accepted]
 
     @property
+    def ports(self) -> list[Port]:
+        """The inputs of the question that are given."""
+        return [p for p in self.question.inputs if not p.optional or p.name in self.present]
+
+    def varied(self, way: str) -> int:
+        """Return the length of the array with the numbers that vary, as code of a way reads it; 0 if all are fixed."""
+        if self.model.variation is None:
+            return 0
+        from ..model.varied_rows import varied_rows  # most robots have none
+
+        if way == "rolled":
+            return len(varied_rows(self.model).wide)
+        return len(varied_rows(self.model, self.algorithm.regroup).nodes)
+
+    @property
     def frames(self) -> int:
         """The number of frames in the setting `frames`."""
         return len(dict(self.options).get("frames", ()))
@@ -66,9 +81,15 @@ class Code:
     """States per vector."""
     freedoms: bool = False
     """True if the code reads the tables for loops over freedoms."""
+    numbers: tuple[int, ...] | None = None
+    """The places of the numbers that vary which the code reads (see `ordern.model.varied_rows`); None for all."""
 
 
-_FIELDS = {"way": WAYS.__contains__, **cache.CODE_FIELDS}
+def _is_places(value: Any) -> bool:
+    return value is None or (isinstance(value, (list, tuple)) and all(type(x) is int and x >= 0 for x in value))
+
+
+_FIELDS = {"way": WAYS.__contains__, "numbers": _is_places, **cache.CODE_FIELDS}
 """The fields of `Code` in a cache entry, beside the object, each with the test that a stored value must pass."""
 
 
@@ -81,14 +102,20 @@ def load(request: Request, dtype: str) -> Machine:
 
         frame = dict(request.options).get("frame")
         tables = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
-    return Machine(code, layout_of(request, code.lanes), tables, request.question.name, dtype)
+    layout = layout_of(request, code.lanes, code.way, code.numbers)
+    return Machine(code, layout, tables, request.question.name, dtype)
 
 
-def layout_of(request: Request, lanes: int) -> Layout:
-    """Return the arguments and the result of a request as operands."""
-    ports = [p for p in request.question.inputs if not p.optional or p.name in request.present]
-    inputs = tuple(Operand(p.name, request.shape(p.kind)) for p in ports)
-    return Layout(inputs, Operand("out", request.shape(request.question.output)), lanes)
+def layout_of(request: Request, lanes: int, way: str = "unrolled", numbers: tuple[int, ...] | None = None) -> Layout:
+    """Return the arguments and the result of a request as operands.
+
+    The last operand of a varied robot are the numbers that vary: those at the places `numbers`, or all.
+    """
+    inputs = [Operand(p.name, request.shape(p.kind)) for p in request.ports]
+    count = request.varied(way) if numbers is None else len(numbers)
+    if count:
+        inputs.append(Operand("parameters", (count,), numbers))
+    return Layout(tuple(inputs), Operand("out", request.shape(request.question.output)), lanes)
 
 
 def code_for(request: Request, dtype: str, lanes: int | None = None) -> Code:
@@ -111,7 +138,9 @@ def cached_code(key: list[Any] | None, about: dict[str, Any], compiled: Callable
     found = cache.read(name, _FIELDS)
     if found is not None:
         meta, code = found
-        return Code(object=code, **{word: meta[word] for word in _FIELDS})
+        stored = {word: meta[word] for word in _FIELDS}
+        stored["numbers"] = None if stored["numbers"] is None else tuple(stored["numbers"])
+        return Code(object=code, **stored)
     made = compiled()
     meta = {word: getattr(made, word) for word in _FIELDS}
     cache.write(name, {**meta, **about}, made.object)
@@ -135,7 +164,7 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     if machine is None or joints is None or text is None:
         return None
     asked = request.question
-    options = [(name, _numbers(value)) for name, value in request.options]
+    options = [(name, _numbers(request.model, value)) for name, value in request.options]
     return [
         request.model.digest,
         request.model.snap,
@@ -150,11 +179,21 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     ]
 
 
-def _numbers(setting: Any) -> Any:
+def _numbers(model: Model, setting: Any) -> Any:
     """Return the numbers that a setting brings into the code: of a frame its body and its placement there."""
     if isinstance(setting, Frame):
-        return setting.body, setting.placement
-    return tuple(map(_numbers, setting)) if isinstance(setting, tuple) else setting
+        return setting.body, _varied_frame(model, setting) or setting.placement
+    return tuple(_numbers(model, x) for x in setting) if isinstance(setting, tuple) else setting
+
+
+def _varied_frame(model: Model, frame: Frame) -> str:
+    """Return words for a frame whose placement varies; none for others."""
+    if model.variation is None or not model.variation.varies("frame_placement"):
+        return ""
+    from ..model.varied_rows import varied_rows
+
+    place = varied_rows(model).frame(frame)
+    return "" if place is None else f"varied frame {place}"
 
 
 def piece_key(model: Model, piece: Any, cores: Any, dtype: str) -> list[Any] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import CompileError, ModelError
-from ..graph import Counts, Node, Scalar, count
+from ..graph import Counts, Node, Scalar, count, live
 from .emit.entry_points import attributes, call_function, init_function, loop_function
 from .emit.nodes import declarations
 from .emit.rolled import emit_rolled
@@ -19,6 +20,8 @@ from .run.numpy_api import HEAD
 from .trace.layout import Layout, sharing
 from .trace.roll import trace_rolled
 from .trace.rolled_count import estimate
+from .trace.rolled_memory import Use
+from .trace.rolled_program import Memory, Program
 from .trace.unroll import emit_unrolled, trace_unrolled
 
 __all__ = ["choose_way", "compile_request", "compile_straight", "count_operations", "straight_line", "trace_request"]
@@ -36,18 +39,36 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
     way = request.way or choose_way(request)
     if way == "unrolled":
         results = straight_line(request)
-        return compile_straight(results, lambda lanes: layout_of(request, lanes), dtype, lanes)
+        numbers = _read_numbers(request, results)
+        found = compile_straight(results, lambda lanes: layout_of(request, lanes, way, numbers), dtype, lanes)
+        return replace(found, numbers=numbers)
     if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
-    program = trace_request(request, trace_rolled, layout_of(request, 1))
+    program = trace_request(request, trace_rolled, layout_of(request, 1, way))
+    numbers = None if request.model.variation is None or _reads_numbers(request, program) else ()
     for bits in (256, 128):
         on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
-        layout = layout_of(request, on.lanes)
+        layout = layout_of(request, on.lanes, way, numbers)
         body, workspace = emit_rolled(program, layout, on)
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
     made = _assembled(body, layout, on, prefetching=False)
-    return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms)
+    return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms, numbers)
+
+
+def _read_numbers(request: Request, results: Sequence[Scalar]) -> tuple[int, ...] | None:
+    """Return the places of the numbers that vary which straight-line code reads; None if all numbers are fixed."""
+    if request.model.variation is None:
+        return None
+    port = len(request.ports)
+    leaves = (node.data for node in live(x for x in results if isinstance(x, Node)) if node.op == "leaf")
+    return tuple(sorted(n for k, n in leaves if k == port))
+
+
+def _reads_numbers(request: Request, program: Program) -> bool:
+    """Return True if loops read numbers that vary."""
+    memory = Memory("input", len(request.ports))
+    return any(memory in Use.of(section).read for section in program.sections)
 
 
 def compile_straight(
@@ -88,7 +109,7 @@ def straight_line(request: Request) -> list[Scalar]:
 def count_operations(request: Request, rolled: bool) -> Counts:
     """Count the operations per state of straight-line code, or of loops."""
     if rolled:
-        return estimate(trace_request(request, trace_rolled, layout_of(request, 1)))
+        return estimate(trace_request(request, trace_rolled, layout_of(request, 1, "rolled")))
     return count(x for x in straight_line(request) if isinstance(x, Node))
 
 
@@ -97,7 +118,7 @@ def choose_way(request: Request) -> str:
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled"
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
-    program = trace_request(request, trace_rolled, layout_of(request, 1))
+    program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
     if estimate(program).total <= UNROLL_LIMIT:
         return "unrolled"
     # methods that work on matrices compute all of them as loops, and much less in straight-line code

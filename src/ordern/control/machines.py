@@ -188,6 +188,8 @@ class Recorder:
         """Record the call of a compiled kernel."""
         if robot.nc:
             raise NotRecordedError("closed loops")
+        if robot.variation is not None:  # it may have other numbers than the robot that moves
+            raise NotRecordedError("parameters that vary")
         kernel = robot.kernel(question, **settings)
         if kernel.is_interpreted:
             raise NotRecordedError(f"{question} is not compiled")

@@ -67,13 +67,14 @@ class Arguments:
         return arrays
 
     def batches(self, arrays: Sequence[AnyArray]) -> list[tuple[int, ...]]:
-        """Return the batch shape of each array."""
-        return [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self.shapes, strict=True)]
+        """Return the batch shape of each array; one more than the arguments has the numbers of a varied robot."""
+        found = [a.shape[: max(0, a.ndim - len(s))] for a, s in zip(arrays, self.shapes, strict=False)]
+        return found + [a.shape[:-1] for a in arrays[len(found) :]]
 
     def batch(self, arrays: Sequence[AnyArray]) -> tuple[int, ...] | None:
         """Return the batch shape of all arrays together; None if they do not broadcast."""
         found: tuple[int, ...] = ()
-        for a, rank in zip(arrays, self.ranks, strict=True):
+        for a, rank in zip(arrays, self.ranks if len(arrays) == len(self.ranks) else [*self.ranks, 2], strict=True):
             if a.ndim >= rank:
                 batch = a.shape[: a.ndim - rank + 1]
                 if found and batch != found:
@@ -88,15 +89,15 @@ class Arguments:
 
     def require_fit(self, arrays: Sequence[AnyArray], out: AnyArray | None) -> None:
         """Raise an error that names the argument whose shape is wrong, if there is one."""
-        for port, shape, a in zip(self.ports, self.shapes, arrays, strict=True):
+        for port, shape, a in zip(self.ports, self.shapes, arrays, strict=False):
             if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
                 expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
                 raise ArgumentError(
                     f"{self.question}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
                     f"last {expected} ({PORT_KINDS[port.kind].meaning})"
                 )
-        names = (p.name for p in self.ports)
-        shapes = dict(zip(names, self.batches(arrays), strict=True))
+        names = (*(p.name for p in self.ports), "parameters of the robot")
+        shapes = dict(zip(names, self.batches(arrays), strict=False))
         batch = broadcast_named(f"{self.question}: the batch shapes of the arguments", shapes)
         if out is not None and not _fits((*batch, *self.output), out.shape, len(self.output)):
             raise ArgumentError(

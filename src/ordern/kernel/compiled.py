@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,8 +16,11 @@ from ..compile.run.result_pool import FROM_BYTES, ResultPool
 from ..errors import ArgumentError, ModelError
 from ..forking import COMPILING
 from ..graph import Counts
-from .arguments import DOUBLE, SINGLE, Arguments
+from .arguments import DOUBLE, SINGLE, Arguments, stored
 from .runners import Interpreted, Runner
+
+if TYPE_CHECKING:
+    from .bound import Bound
 
 __all__ = ["Compiled"]
 
@@ -36,8 +39,12 @@ class Compiled(Runner):
         self._machines: dict[str, Machine] = {}
         self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
 
-    def __call__(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
+    def __call__(
+        self, given: Sequence[Any], out: AnyArray | None, threads: int | None, varied: Bound | None = None
+    ) -> AnyArray:
         """Return the answer. Batches of plain arrays skip all checks except the ones in machine code."""
+        if varied is not None:
+            return self._varied(given, out, threads, varied)
         machine = self._machines.get("float64")
         states = 0 if machine is None else self._rows(given)
         if (
@@ -79,6 +86,24 @@ class Compiled(Runner):
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out)
         machine = self.machine("float64" if dtype is DOUBLE else "float32")  # `dtype.name` makes a new string
+        return self._run(machine, arrays, out, threads)
+
+    def _varied(self, given: Sequence[Any], out: AnyArray | None, threads: int | None, varied: Bound) -> AnyArray:
+        """Return the answer for a varied robot, whose numbers are the last argument of the code."""
+        arrays, dtype = self.arguments.checked(given, out, threads)
+        if dtype is not SINGLE and dtype is not DOUBLE:
+            return self._text.computed(arrays, dtype, out, varied)
+        machine = self.machine("float64" if dtype is DOUBLE else "float32")
+        if machine.code.numbers == ():  # it reads no number that varies: all sets have the same answer
+            self.arguments.require_fit([*arrays, varied.values], out)
+            found, core = self._run(machine, arrays, None, threads), len(self.arguments.output)
+            batch = np.broadcast_shapes(found.shape[: found.ndim - core], varied.shape)
+            spread = np.array(np.broadcast_to(found, (*batch, *self.arguments.output)))
+            return stored(self.request.question.name, spread, out) if out is not None or spread.ndim else spread[()]
+        return self._run(machine, [*arrays, varied.numbers(self.request, machine.code, dtype)], out, threads)
+
+    def _run(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, threads: int | None) -> AnyArray:
+        """Return the answer of machine code for arrays that were checked, but for their shapes."""
         batch, count = self.arguments.batch(arrays), 1
         if batch:  # without one, there is one state, or the call itself names what is wrong
             count = self._threads(math.prod(batch), arrays, machine, out, threads)
@@ -92,9 +117,9 @@ class Compiled(Runner):
             self.arguments.require_fit(arrays, out)
             raise ArgumentError(f"{self.request.question.name}: {e}") from e
 
-    def compute(self, arrays: list[AnyArray]) -> AnyArray:
+    def compute(self, arrays: list[AnyArray], varied: Bound | None = None) -> AnyArray:
         """Return the answer for arrays of one data type, by the interpreter."""
-        return self._text.compute(arrays)
+        return self._text.compute(arrays, varied)
 
     def counts(self) -> Counts:
         """Count the operations of the code that is compiled."""
@@ -123,7 +148,7 @@ class Compiled(Runner):
     def _require_answers(self, machine: Machine) -> None:
         """Raise if no state has an acceleration: straight-line code would not even compile, but loops do."""
         question, model = self.request.question, self.arguments.model
-        if not question.needs_inertia or self.request.options:
+        if not question.needs_inertia or self.request.options or model.variation is not None:
             return
         rng = np.random.default_rng(0)
         a = self.arguments

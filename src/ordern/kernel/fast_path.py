@@ -26,11 +26,13 @@ __all__ = ["add_fallback", "install"]
 def install(robot: Any, name: str, kernel: Kernel, *, first: int | None = None, floor: float | None = None) -> bool:
     """Put machine code in the place of a method of a robot; tell whether it is there.
 
-    A robot without a method of this name, or of a class that overrides it, is left as it is.
+    A robot without a method of this name, or of a class that overrides it, is left as it is, and so is a varied robot.
 
     Of an answer that is a vector, the function may return the `first` numbers only; with a `floor`, states whose last
     number is not above it go to the method itself.
     """
+    if kernel.is_varied:
+        return False
     import inspect  # slow to import, and not needed to load a robot
 
     general: Any = next((vars(c)[name] for c in type(robot).__mro__ if name in vars(c)), None)

@@ -19,6 +19,7 @@ from ..errors import ArgumentError
 from ..graph import Counts
 from ..model import Model
 from .arguments import Arguments
+from .bound import Bound, bound
 from .compiled import Compiled
 from .composed import PieceCounts
 from .fast_path import add_fallback
@@ -61,11 +62,19 @@ class Kernel:
             computed = borrowed(model)
         settings = tuple(sorted(options.items(), key=lambda o: o[0]))
         self.request = Request(computed, self.question, self.algorithm, frozenset(present), settings, way)
-        output = self.question.output
-        self._runner = _runner(self.request, Arguments(model, question, self.ports, output, self.request.frames))
+        self._varied: Bound | None = None
+        """The numbers of a varied robot, which are one more argument of the code."""
+        if model.variation is not None:
+            from .varied import varied_runner
+
+            self.request, self._runner, self._varied = varied_runner(model, self.request, _made_runner)
+            return
+        self._runner = _made_runner(model, self.request)
 
     def __call__(self, *arguments: Any, out: AnyArray | None = None, threads: int | None = None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
+        if self._varied is not None:
+            return self._runner(arguments, out, threads, self._varied)
         return self._runner(arguments, out, threads)
 
     @property
@@ -100,6 +109,10 @@ class Kernel:
         """
         if self.algorithm.pieces or self.request.way == "interpreted":
             _ = self._runner.code  # raises, and says why there is none
+        if self._varied is not None:
+            raise ArgumentError(
+                f"C code of {self.model.name!r}: its parameters vary, and C code is written for fixed numbers"
+            )
         from ..algorithms.method_limits import require_tree
         from ..compile.c.source import c_source
 
@@ -123,7 +136,7 @@ class Kernel:
         only; with a `floor` it calls the fallback if the last number is not above it.
         """
         fallback = self if fallback is None else fallback
-        if not isinstance(self._runner, Compiled) or not fast_calls_work():
+        if self._varied is not None or not isinstance(self._runner, Compiled) or not fast_calls_work():
             return fallback
         owner, name = self if owner is None else owner, name or self.question.name
         key = "__call__" if fallback is owner else add_fallback(owner, name, fallback)
@@ -133,6 +146,11 @@ class Kernel:
     def single(self) -> Callable[..., Any]:
         """The fast function for one state per call; it passes all other calls to the kernel."""
         return self.fast()
+
+    @property
+    def is_varied(self) -> bool:
+        """True if numbers of the robot are arguments of the code."""
+        return self._varied is not None
 
     def with_way(self, way: str | None) -> Kernel:
         """Return the same kernel, run in another way."""
@@ -188,8 +206,17 @@ def _checked(
         hint = next((f"; {name!r} can do it" for name in able), "")
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason}{hint}")
     if asked.needs_inertia:
-        model.require_inertia()
+        if not model.batch_shape:
+            model.require_inertia()
+        elif (varied := bound(model)) is not None:
+            varied.require_inertia()
     return asked, algorithm
+
+
+def _made_runner(model: Model, request: Request) -> Runner:
+    """Return a runner of a request about a model."""
+    ports, output = request.ports, request.question.output
+    return _runner(request, Arguments(model, request.question.name, ports, output, request.frames))
 
 
 def _runner(request: Request, arguments: Arguments) -> Runner:

@@ -20,6 +20,7 @@ from .arguments import Arguments, stored
 from .composed import PieceCounts, count_calls
 
 if TYPE_CHECKING:
+    from .bound import Bound
     from .table import Kernels
 
 __all__ = ["Composed", "InPieces", "Interpreted", "Runner"]
@@ -31,19 +32,26 @@ class Runner(ABC):
     def __init__(self, request: Request, arguments: Arguments) -> None:
         self.request, self.arguments = request, arguments
 
-    def __call__(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
-        """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
-        arrays, dtype = self.arguments.checked(given, out, threads)
-        return self.computed(arrays, dtype, out)
+    def __call__(
+        self, given: Sequence[Any], out: AnyArray | None, threads: int | None, varied: Bound | None = None
+    ) -> AnyArray:
+        """Return the answer, as an array of the batch shape followed by the shape of one state's answer.
 
-    def computed(self, arrays: list[AnyArray], dtype: np.dtype[Any], out: AnyArray | None) -> AnyArray:
+        `varied` has the numbers of a varied robot.
+        """
+        arrays, dtype = self.arguments.checked(given, out, threads)
+        return self.computed(arrays, dtype, out, varied)
+
+    def computed(
+        self, arrays: list[AnyArray], dtype: np.dtype[Any], out: AnyArray | None, varied: Bound | None = None
+    ) -> AnyArray:
         """Return the answer for arrays that were checked, computed in a data type."""
         from ..compile.trace.interpret import converted
 
-        self.arguments.require_fit(arrays, out)
+        self.arguments.require_fit(arrays if varied is None else [*arrays, varied.values], out)
         name = self.request.question.name
         try:
-            result = self.compute(converted(arrays, dtype))
+            result = self.compute(converted(arrays, dtype), varied)
         except (TypeError, AttributeError) as e:
             if dtype.kind != "O":
                 raise
@@ -55,7 +63,7 @@ class Runner(ABC):
         return stored(name, result, out) if out is not None or result.ndim else result[()]
 
     @abstractmethod
-    def compute(self, arrays: list[AnyArray]) -> AnyArray:
+    def compute(self, arrays: list[AnyArray], varied: Bound | None = None) -> AnyArray:
         """Return the answer for arrays of one data type."""
 
     @abstractmethod
@@ -71,11 +79,13 @@ class Runner(ABC):
 class Interpreted(Runner):
     """Runs the algorithm's text as it stands."""
 
-    def compute(self, arrays: list[AnyArray], pieces: Callable[..., Any] | None = None) -> AnyArray:
+    def compute(
+        self, arrays: list[AnyArray], varied: Bound | None = None, pieces: Callable[..., Any] | None = None
+    ) -> AnyArray:
         """Return the answer for arrays of one data type; `pieces` runs the pieces of the algorithm."""
         from ..compile.trace.interpret import interpret
 
-        return interpret(self.request, arrays, pieces)
+        return interpret(self.request, arrays, pieces, None if varied is None else varied.values)
 
     def counts(self) -> Counts:
         """Count the operations of straight-line code for this robot."""
@@ -101,9 +111,15 @@ class InPieces(Runner):
         super().__init__(request, arguments)
         self._text, self._pieces = Interpreted(request, arguments), Pieces(request.model)
 
-    def compute(self, arrays: list[AnyArray]) -> AnyArray:
+    def compute(self, arrays: list[AnyArray], varied: Bound | None = None) -> AnyArray:
         """Return the answer for arrays of one data type."""
-        return self._text.compute(arrays, self._pieces)
+        if varied is not None and varied.shape and " " not in self.request.question.name:  # derivatives have no pieces
+            r = self.request
+            raise ArgumentError(
+                f"{r.question.name} by the method {r.algorithm.name!r} is not for {r.model.name!r} with many sets of "
+                "parameters: it computes on all bodies at once; use the default method"
+            )
+        return self._text.compute(arrays, varied, self._pieces)
 
     def counts(self) -> Counts:
         """Count the operations of all pieces, by running them for one state; NumPy's sums are not counted."""
@@ -112,7 +128,7 @@ class InPieces(Runner):
         a, counter = self.arguments, Counter()
         neutral = a.model.neutral()
         states = (neutral if p.kind == "q" else np.zeros(s) for p, s in zip(a.ports, a.shapes, strict=True))
-        self._text.compute([np.asarray(x) for x in states], counter)
+        self._text.compute([np.asarray(x) for x in states], pieces=counter)
         return counter.counts
 
     @property
@@ -128,7 +144,7 @@ class Composed(Runner):
         super().__init__(request, arguments)
         self._kernels = kernels
 
-    def compute(self, arrays: list[AnyArray]) -> AnyArray:
+    def compute(self, arrays: list[AnyArray], varied: Bound | None = None) -> AnyArray:
         """Return the answer for arrays of one data type."""
         given = dict(zip((p.name for p in self.arguments.ports), arrays, strict=True))
         return np.asarray(self.request.algorithm.function(self._kernels.ask, **given, **dict(self.request.options)))

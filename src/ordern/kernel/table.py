@@ -9,6 +9,7 @@ from ..algorithms import find
 from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..model import Model
+from ..model.variation import structure_of
 from .kernel import Kernel
 from .settings import with_frames
 
@@ -78,6 +79,16 @@ class Kernels:
         if key not in self._kept:
             self._kept[key] = make()
         found: T = self._kept[key]
+        return found
+
+    def shared(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """Return code, such as a time loop, that all robots of one structure share, or make it now."""
+        if self.model.variation is None:
+            return self.kept(key, make)
+        known: dict[Any, Any] = structure_of(self.model).__dict__.setdefault("_shared_code", {})
+        if key not in known:
+            known[key] = make()
+        found: T = known[key]
         return found
 
     def shared_with(self, model: Model) -> Kernels:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,10 +13,11 @@ from .base_parameters import regrouped
 from .freedoms import Freedom, FreedomTables
 from .index import Index, Numbers
 from .model import Model
-from .parts import BASE, inward
+from .parts import BASE, Frame, inward
 from .port_arrays import Input, Output
 from .ports import core_size
 from .tree import PlacedFrame, Register, Tree
+from .varied_rows import VariedRows, varied_rows
 
 __all__ = ["ConcreteTree"]
 
@@ -26,18 +27,46 @@ T = TypeVar("T")
 class ConcreteTree(Tree):
     """A tree that visits bodies one by one."""
 
-    def __init__(self, model: Model, number: Callable[[float], Scalar] | None = None, regroup: bool = False) -> None:
+    def __init__(
+        self,
+        model: Model,
+        number: Callable[[float], Scalar] | None = None,
+        regroup: bool = False,
+        entry: Callable[[int], Scalar] | None = None,
+    ) -> None:
         """Make a tree whose constants are floats, or converted by `number`, for arithmetic with more digits.
 
-        With `regroup`, inertia is moved between bodies in ways that the joints cannot sense: see `regrouped`.
+        With `regroup`, inertia is moved between bodies in ways that the joints cannot sense: see `regrouped`. For a
+        structure, `entry` returns a number that varies, by its place: see `varied_rows`.
         """
         self.model = model
         t = model.tables
-        rows = (regrouped(t) if regroup else t.rows).tolist()
+        rows: list[list[Scalar]]
+        self._varied: VariedRows | None = None
+        if entry is not None:
+            self._varied, self._entry = varied_rows(model, regroup), entry
+            rows = self._varied.rows
+        else:
+            rows = (regrouped(t) if regroup else t.rows).tolist()
         if number is not None:
-            rows = [[number(x) for x in row] for row in rows]
+            rows = [[number(x) if isinstance(x, float) else x for x in row] for row in rows]
+        if entry is not None and self._varied is not None:
+            rows = [self._varied.filled(row, entry) for row in rows]
         self._index = [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
         self._parent = [Index(int(p)) for p in t.parent]
+
+    @property
+    def gravity(self) -> Sequence[Scalar]:
+        """The acceleration of gravity."""
+        return self.model.gravity if self._varied is None else self._varied.filled(self._varied.gravity, self._entry)
+
+    def varied_placement(self, frame: Frame) -> Callable[[], Sequence[Scalar]] | None:
+        """Return a function that reads the twelve numbers of a frame's placement; None if they are fixed."""
+        place = None if self._varied is None else self._varied.frame(frame)
+        if self._varied is None or place is None:
+            return None
+        numbers = self._varied.filled(list(self._varied.frames.values())[place], self._entry)
+        return lambda: numbers
 
     def index(self, body: int) -> Index:
         """Return a body, by its number."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
@@ -27,6 +27,7 @@ from .motors import listed, usual
 from .parts import BASE, Body, Coupling, Frame, Link, Loop, ModelJoint, Note, Shape
 from .positions import NamedPosition
 from .tables import INERTIA, Kind, Tables, tables_of
+from .variation import Variation, structure_of
 
 if TYPE_CHECKING:
     from .loop_sizes import LoopSize
@@ -78,6 +79,8 @@ class Model:
     the dynamics, unless this model is attached to another or begins to float."""
     links: tuple[Link, ...] = field(default=(), compare=False)
     """The links that fixed joints merged: for each body that has several, all of them, its own first."""
+    variation: Variation | None = None
+    """The numbers that are arguments of the code, and their values; None if all numbers are fixed."""
 
     def __post_init__(self) -> None:
         """Raise unless the parts fit together: they may have been replaced by hand."""
@@ -138,6 +141,11 @@ class Model:
         """Number of velocities: the length of v, a and tau."""
         return sum(c.nv for c in self.joints)
 
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The leading shape of the numbers that vary, over which all functions broadcast; empty for one robot."""
+        return () if self.variation is None else self.variation.shape
+
     @cached_property
     def in_fluid(self) -> bool:
         """True if some body has added inertia, or displaces fluid."""
@@ -146,6 +154,8 @@ class Model:
     @cached_property
     def has_passive(self) -> bool:
         """True if joints have dampers, friction or springs, or bodies have drag."""
+        if self.variation is not None and self.variation.varies("damping", "joint_friction", "stiffness"):
+            return True
         return any(c.is_passive for c in self.joints) or any(b.drags for b in self.bodies)
 
     @cached_property
@@ -258,9 +268,26 @@ class Model:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all numbers of the dynamics; names and limits are not part of it."""
-        t, h = self.tables, hashlib.sha256()
-        for a in (t.parent, t.kind, t.q_start, t.v_start, t.rows, np.array([*self.gravity, *self.current]) + 0.0):
+        """A fingerprint of all numbers of the dynamics; names and limits are not part of it.
+
+        That of a structure depends on its fixed numbers, and on which others vary.
+        """
+        t, h, variation = self.tables, hashlib.sha256(), self.variation
+        if variation is not None and variation.values is not None:
+            h.update(structure_of(self).digest.encode() + np.ascontiguousarray(variation.values).tobytes())
+            return h.hexdigest()
+        rows, constants = t.rows, np.array([*self.gravity, *self.current]) + 0.0
+        if variation is not None:
+            from .varied_rows import varied_rows  # which needs models
+
+            plain = varied_rows(self)
+            for pattern in (plain.pattern, varied_rows(self, regroup=True).pattern):
+                h.update(pattern.tobytes())
+            fixed = plain.pattern[: rows.size].reshape(rows.shape) < 0
+            rows, constants = np.where(fixed, rows, 0.0), constants.copy()
+            constants[:3][plain.pattern[rows.size : rows.size + 3] >= 0] = 0.0
+        arrays: tuple[AnyArray, ...] = (t.parent, t.kind, t.q_start, t.v_start, rows, constants)
+        for a in arrays:
             h.update(str(a.shape).encode())
             h.update(np.ascontiguousarray(a).tobytes())
         for kind in t.kinds:

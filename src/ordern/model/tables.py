@@ -111,7 +111,7 @@ def tables_of(model: Model) -> Tables:
     E = snapped(np.einsum("nji,nkj,nkl->nil", Q, R, Q_parent), model.snap).reshape(n, 9)  # Q^T R^T Q_parent
     r = np.einsum("nji,nj->ni", Q_parent, p)
 
-    passive = any(any(x) for c in model.joints for x in (c.damping, c.friction, c.stiffness))
+    passive = _is_passive(model)
     lent = lent_armature(model.bodies, model.joints)
     armature = [(c.armature[0] + lent[k],) if k in lent else c.armature for k, c in enumerate(model.joints)]
     own = [_own(c, a, passive) for c, a in zip(model.joints, armature, strict=True)]
@@ -160,6 +160,13 @@ def tables_of(model: Model) -> Tables:
     return made
 
 
+def _is_passive(model: Model) -> bool:
+    """Return True if joints have dampers, friction or springs, or may get some."""
+    if model.variation is not None and model.variation.varies("damping", "joint_friction", "stiffness", "rest"):
+        return True
+    return any(any(x) for c in model.joints for x in (c.damping, c.friction, c.stiffness))
+
+
 def _own(c: Connection, armature: tuple[float, ...], passive: bool) -> tuple[float, ...]:
     terms = (*armature, *c.damping, *c.friction, *c.stiffness, *c.rest) if passive else armature
     return (*terms, *c.type.parameters)
@@ -170,13 +177,18 @@ def _kinds(
 ) -> tuple[NDArray[np.int64], tuple[Kind, ...]]:
     """Return the kinds of bodies: joints with the same formulas, and placements with the same zeros and ones."""
     patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
+    driven = np.array([any(x) for x in armature], bool)
+    if model.variation is not None:
+        driven |= model.variation.by_joint(model, "armature")
+        if model.variation.varies("joint_placement"):
+            patterns[model.variation.masks["joint_placement"][:, 3:].any(axis=1)] = 2.0
     for use_patterns in (True, False):
         kinds: dict[Hashable, int] = {}
         found: list[Kind] = []
         seen: set[Joint] = set()
         kind = np.zeros(len(model.joints), np.int64)
         for i, c in enumerate(model.joints):
-            has_armature = any(armature[i])
+            has_armature = bool(driven[i])
             key = (c.type.kind, has_armature, c.mimic is not None, patterns[i].tobytes() if use_patterns else None)
             number = kinds.get(key)
             if number is None:

@@ -20,7 +20,7 @@ compiler has its own, in which the body is symbolic. An algorithm is the same te
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from ..graph import Scalar
@@ -114,10 +114,16 @@ class Register(Generic[T]):
 class PlacedFrame:
     """A frame as algorithms see it: the body that it is fixed to, and the transform from there."""
 
-    __slots__ = ("body", "placement")
+    __slots__ = ("_read", "body")
 
-    def __init__(self, body: Index, placement: Transform) -> None:
-        self.body, self.placement = body, placement
+    def __init__(self, body: Index, read: Callable[[], Transform]) -> None:
+        """Make a frame on a body from a function that reads its placement."""
+        self.body, self._read = body, read
+
+    @property
+    def placement(self) -> Transform:
+        """The transform from the body; numbers that vary are read where it is used."""
+        return self._read()
 
     def pose(self, body: Pose) -> Pose:
         """Return the pose of the frame, given the pose of its body."""
@@ -131,7 +137,8 @@ def placed_frame(model: Model, frame: Frame) -> PlacedFrame:
         Q = model.joints[frame.body].type.turn()
         R, p = Q.T @ R, Q.T @ p
     x, y, z = (tuple(row) for row in snapped(R.T, model.snap).tolist())
-    return PlacedFrame(Index(frame.body), Transform(Turn((x, y, z)), tuple(p.tolist())))
+    at = Transform(Turn((x, y, z)), tuple(p.tolist()))
+    return PlacedFrame(Index(frame.body), lambda: at)
 
 
 class Tree(ABC):
@@ -158,9 +165,14 @@ class Tree(ABC):
         return self.model.tables.couplings
 
     @property
+    def gravity(self) -> Sequence[Scalar]:
+        """The acceleration of gravity."""
+        return self.model.gravity
+
+    @property
     def base_acceleration(self) -> Motion:
         """The acceleration of the base that stands for gravity."""
-        gx, gy, gz = self.model.gravity
+        gx, gy, gz = self.gravity
         return Motion((0.0, 0.0, 0.0), (0.0 - gx, 0.0 - gy, 0.0 - gz))
 
     @property
@@ -186,7 +198,20 @@ class Tree(ABC):
 
     def frame(self, name: str | Frame) -> PlacedFrame:
         """Return a frame of the model."""
-        return placed_frame(self.model, self.model.frame(name))
+        frame = self.model.frame(name)
+        if (varied := self.varied_placement(frame)) is None:
+            return placed_frame(self.model, frame)
+
+        def read() -> Transform:
+            e = varied()
+            turn = Turn(((e[0], e[1], e[2]), (e[3], e[4], e[5]), (e[6], e[7], e[8])))
+            return Transform(turn, (e[9], e[10], e[11]))
+
+        return PlacedFrame(Index(frame.body), read)
+
+    def varied_placement(self, frame: Frame) -> Callable[[], Sequence[Scalar]] | None:
+        """Return a function that reads the twelve numbers of a frame's placement; None if they are fixed."""
+        return None
 
     def end(self, end: PathEnd) -> PlacedFrame:
         """Return a frame of a loop."""

@@ -21,7 +21,7 @@ from .integrators.native import Closing, FixedLoop
 from .memory import machine_memory
 from .policies import Policy, controlled
 from .rolled import Rollout, Source
-from .rollout_arguments import flat_rows, plan, whole_number
+from .rollout_arguments import flat_rows, plan, shared_rows, whole_number
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -86,6 +86,7 @@ def rollout(
         "q_out": q_out.reshape(p.count, p.rows, robot.nq),
         "v_out": v_out.reshape(p.count, p.rows, robot.nv),
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(p.dtype),
+        "parameters": shared_rows(loop.parameters(robot), p.batch),
     }
     with reported(progress, robot.name) as told:
         if steered is None:
@@ -155,7 +156,7 @@ class _Run:
         self.count, self.steps = len(q), steps
         self._lock, self._done = threading.Lock(), 0
         self.words = {name: x.ctypes.data for name, x in arrays.items()} | {"every": every, "last": self.count - 1}
-        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0")}
+        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0", "parameters")}
         self.words |= {"q_stride": q.strides[0], "q_row": q.strides[1], "v_stride": v.strides[0], "v_row": v.strides[1]}
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}

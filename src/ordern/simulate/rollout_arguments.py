@@ -17,7 +17,7 @@ from .integrators.tableaus import TABLEAUS
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Plan", "flat_rows", "over_time", "plan", "whole_number"]
+__all__ = ["Plan", "flat_rows", "over_time", "plan", "shared_rows", "whole_number"]
 
 _DRIFTS = ("baumgarte", "project")
 _TARGET = "feedback: the target"
@@ -108,7 +108,8 @@ def plan(
         "goal": over_time(robot, _TARGET, feedback and feedback[2], robot.nq, rank),
     }
     steps = _steps(steps, timed["tau"], _shared(tau, rank))
-    batch = _batch([x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()], _shared(tau, rank))
+    shapes = [x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()]
+    batch = _batch(shapes + ([robot.batch_shape] if robot.batch_shape else []), _shared(tau, rank))
     _require_rows(timed, steps)
     _require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
     dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
@@ -256,12 +257,22 @@ def _batch(shapes: list[tuple[int, ...]], hint: str) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(map(str, shapes))
         raise ArgumentError(
-            f"rollout: the batch shapes of q0, v0, tau, external and target do not broadcast: {listed}{hint}; {_RULE}"
+            "rollout: the batch shapes of q0, v0, tau, external, target and the robot's parameters do not broadcast: "
+            f"{listed}{hint}; {_RULE}"
         ) from None
 
 
 def _flat(x: AnyArray, batch: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     return np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]), dtype)
+
+
+def shared_rows(x: AnyArray, batch: tuple[int, ...]) -> AnyArray:
+    """Return (count, n), without a copy if one row serves all."""
+    count, n = math.prod(batch), x.shape[-1]
+    if math.prod(x.shape[:-1]) == 1:
+        one = np.ascontiguousarray(x.reshape(n))
+        return np.lib.stride_tricks.as_strided(one, (count, n), (0, one.itemsize), writeable=False)
+    return np.ascontiguousarray(np.broadcast_to(x, (*batch, n)).reshape(count, n))
 
 
 def flat_rows(x: AnyArray, batch: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:

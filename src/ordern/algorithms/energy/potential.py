@@ -25,12 +25,11 @@ def subtree_potential_energy(tree: Tree, q: Joints, frame: Frame) -> Scalar:
 
 def _carried(tree: Tree, q: Joints) -> Field[Scalar]:
     """Return the potential energy of each body with all that it carries."""
-    up = tree.base_acceleration.linear
     P, E = tree.field(Pose), tree.field(Real)
     for i, p in tree.outward():
         P[i] = i.transform(q[i]).child(P[p])
         I = i.rigid_inertia - i.displaced if tree.in_fluid else i.rigid_inertia
-        E[i] = dot(up, add(scale(I.m, P[i].position), matvec(P[i].rotation, I.h)))
+        E[i] = dot(tree.base_acceleration.linear, add(scale(I.m, P[i].position), matvec(P[i].rotation, I.h)))
     for i, p in tree.inward():
         E[p] += E[i]
     return E

@@ -215,14 +215,15 @@ class BodyArrays:
 
     @cached_property
     def regular(self) -> Array:
-        """True for bodies with a well-conditioned inertia: a mass, and no tiny inertia about any axis."""
+        """True for bodies with a fixed, well-conditioned inertia: a mass, and no tiny inertia about any axis."""
         m, x, y, z, *second = self.tree.model.tables.rows[:, INERTIA].T
         h, I = np.stack((x, y, z), 1), np.stack(second, 1)[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
         about_centre = m[:, None, None] * I - (
             (h * h).sum(1)[:, None, None] * np.eye(3) - h[:, :, None] * h[:, None, :]
         )
         least, _, most = np.linalg.eigvalsh(about_centre).T
-        return np.asarray((m > 0.0) & (least > 1e-6 * most))
+        found, variation = np.asarray((m > 0.0) & (least > 1e-6 * most)), self.tree.model.variation
+        return found if variation is None else found & ~variation.by_joint(self.tree.model, "inertia")
 
     def answer(self) -> Output:
         """Return the accelerations of the joints, once they are in `qdd`."""

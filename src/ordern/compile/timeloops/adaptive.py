@@ -109,7 +109,7 @@ def compile_advance(
         **{"y_q": y.q, "y_v": y.v, "y_w": y.w, "k_v": k.v, "end_q": tried.end.q, "end_v": tried.end.v},
         **{"end_w": tried.end.w, "open_q": found.q, "open_v": found.v, "rate_v": rates[-1].v},
         **{"error": error, "factor": factor, "most": most},
-        **{"external": m.external, "external_slant": m.external_slant},
+        **{"external": m.external, "external_slant": m.external_slant, "parameters": m.parameters},
         **{"tau": m.applied, "slant": m.slanted, "numbers": m.numbers, "h": m.h, "since": m.since},
     }
     if projection is not None:
@@ -178,6 +178,8 @@ class _Advance(Builder):
         """Set up the workspace, and evaluate the rates at the start."""
         self._run("start")
         given = {"y_q": "q", "y_v": "v"} | {name: name for name in ("numbers", "tau", "slant")}
+        if self.m.parameters.size:
+            given["parameters"] = "parameters"
         if self.m.has_external:
             given |= {name: name for name in ("external", "external_slant")}
         if self.m.holding is not None:

@@ -32,6 +32,8 @@ __all__ = [
     "LoadedLoop",
     "LoopCode",
     "loop_code",
+    "varied_form",
+    "varied_forms",
 ]
 
 
@@ -41,7 +43,7 @@ ROLLOUT_WORDS = (
     *("goal", "goal_stride", "goal_step"),
     *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
     *("steps", "every", "first", "end", "last"),
-    *("workspace", "numbers", "limits", "datas"),
+    *("workspace", "numbers", "limits", "datas", "parameters", "parameters_stride"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
 one row serves all steps."""
@@ -75,7 +77,7 @@ the address 0."""
 ADVANCE_POINTERS = (
     *("q", "v", "tau", "slant", "external", "external_slant", "numbers", "scalars", "counts", "workspace", "datas"),
     *("a0", "t_out", "q_out", "v_out", "a_out", "w_out", "dense_out", "rejected_out", "tried_q", "tried_v"),
-    *("open_q_out", "open_v_out", "held", "law", "demands", "tau_out", "a_start_out"),
+    *("open_q_out", "open_v_out", "held", "law", "demands", "tau_out", "a_start_out", "parameters"),
 )
 MOST_HELD = 12
 """The most joints that rest on stops in compiled steps."""
@@ -131,6 +133,10 @@ class Closing:
         return ("t",) if self.timed else ()
 
 
+Form = tuple[str, bool]
+"""The way of a kernel, and whether inertia is moved between bodies."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoopCode:
     """Machine code of a time loop, and the sizes and names that running it takes."""
@@ -146,6 +152,24 @@ class LoopCode:
     """The kernels that are loops over bodies, and read tables."""
     freedoms: bool = False
     """True if these need the tables for loops over freedoms."""
+
+
+def varied_form(request: Request, way: str) -> Form | None:
+    """Return the form in which a kernel reads the numbers of a varied robot; None if all numbers are fixed."""
+    if request.model.variation is None:
+        return None
+    return way, way != "rolled" and request.algorithm.regroup
+
+
+def varied_forms(requests: Mapping[str, Request], rolled: Sequence[str]) -> dict[Form, int]:
+    """Return the forms in which kernels read the numbers of a varied robot, in order, and the sizes of their arrays."""
+    found: dict[Form, int] = {}
+    for name, request in sorted(requests.items()):
+        way = "rolled" if name in rolled else "unrolled"
+        form = varied_form(request, way)
+        if form is not None:
+            found[form] = request.varied(way)
+    return found
 
 
 def _are_names(value: Any, requests: Mapping[str, Request]) -> bool:

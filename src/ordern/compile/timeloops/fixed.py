@@ -82,9 +82,11 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
     pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "limits", "datas"}
+    pointers.add("parameters")
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
     tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
+    tiles["parameters"] = m.parameters
     forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
 
     def run(sequence: str) -> None:
@@ -123,7 +125,8 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
     if impacts is not None:
         b.call("@splat", word["limits"], workspace.at(impacts.limits.at, m.target.vector), impacts.limits.size)
     with b.if_(word["first"] < word["end"]), b.counted(word["end"], word["first"], m.target.lanes) as t:
-        for verb, names in (("load", ["q0", "v0", *forces]), ("store", ["q", "v"])):
+        varied = ["parameters"] if m.parameters.size else []
+        for verb, names in (("load", ["q0", "v0", *forces, *varied]), ("store", ["q", "v"])):
             for name in names:
                 move(verb, name, t)
         if m.projection is not None:

@@ -29,7 +29,7 @@ from ..trace.layout import Layout, Operand
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
-from .code import LoopCode
+from .code import LoopCode, varied_form, varied_forms
 
 if TYPE_CHECKING:
     from .holding import Holding
@@ -99,7 +99,8 @@ class Kernels:
         self.operations, self.freedoms = 0, False
         for name, request in self.requests.items():
             tracer = trace_rolled if name in self.rolled else trace_unrolled
-            traced = self._traced[name] = trace_request(request, tracer, layout_of(request, self.target.lanes))
+            layout = layout_of(request, self.target.lanes, self.ways[name])
+            traced = self._traced[name] = trace_request(request, tracer, layout)
             if name in self.rolled:
                 self.operations += estimate(traced).total
                 self.freedoms |= traced.has_freedoms
@@ -177,6 +178,9 @@ class Emitter:
         }
         for name, request in kernels.requests.items():
             self.results[name] = self.tile(layout_of(request, 1).output.size)
+        self._forms = varied_forms(kernels.requests, kernels.rolled)
+        self.parameters = self.tile(sum(self._forms.values()))
+        """The numbers of a varied robot, as different kernels read them, one form after the other."""
 
     def tile(self, size: int) -> Tile:
         """Reserve memory, of whole blocks, so that states can be transposed into it."""
@@ -404,12 +408,22 @@ class Emitter:
         self._functions.append(self._sequence.text(f"@{name}"))
         self._sequence, self._copied = _calls(), {}
 
+    def _numbers_of(self, request: Request, way: str) -> list[int]:
+        """Return the place of the numbers of a varied robot that a kernel reads."""
+        at = self.parameters.at
+        for form, size in self._forms.items():
+            if form == varied_form(request, way):
+                return [at] if size else []
+            at += size
+        return []
+
     def finish(self) -> Emitted:
         """Return all functions, those of the kernels included, and the size of the workspace."""
         texts, end = [declarations(self.target), tile_functions(self.target)], self._end
         for name in sorted(self.kernels.requests):
-            plain = layout_of(self.kernels.requests[name], self.target.lanes)
-            tiles = tuple(tile.at for tile in self.arguments[name])
+            request, way = self.kernels.requests[name], self.kernels.ways[name]
+            plain = layout_of(request, self.target.lanes, way)
+            tiles = (*(tile.at for tile in self.arguments[name]), *self._numbers_of(request, way))
             inputs: tuple[Operand, ...] = plain.inputs
             placed = _Placed(inputs, plain.output, plain.lanes, tiles, self.results[name].at, self._end)
             text, size = self.kernels.text(name, placed)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import AnyArray
-from ...model import ConcreteTree, Runner, result_scalars
+from ...model import ConcreteTree, Model, Runner, result_scalars
+from ...model.varied_rows import varied_rows
 
 if TYPE_CHECKING:
     from ..pipeline import Request
@@ -37,13 +38,19 @@ def converted(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> list[AnyArray
     return found
 
 
-def interpret(request: Request, arrays: Sequence[AnyArray], runner: Runner | None = None) -> AnyArray:
-    """Run an algorithm on arrays of one data type, with any batch shape; `runner` runs pieces instead of Python."""
+def interpret(
+    request: Request, arrays: Sequence[AnyArray], runner: Runner | None = None, values: AnyArray | None = None
+) -> AnyArray:
+    """Run an algorithm on arrays of one data type, with any batch shape; `runner` runs pieces instead of Python.
+
+    `values` (..., count) are the numbers of a varied robot that vary.
+    """
     model, shape = request.model, request.shape(request.question.output)
     dtype = np.result_type(*arrays)
-    tree = ConcreteTree(model, _number(arrays, dtype))
+    number = _number(arrays, dtype)
+    tree = ConcreteTree(model, number, entry=None if values is None else _entries(model, values, dtype, number))
     tree.runner, tree.frames = runner, request.frames
-    inputs, batches, remaining = [], [], iter(arrays)
+    inputs, batches, remaining = [], [] if values is None else [values.shape[:-1]], iter(arrays)
     for kind, given in request.slots:
         if not given:
             inputs.append(tree.zeros(kind))
@@ -63,6 +70,20 @@ def interpret(request: Request, arrays: Sequence[AnyArray], runner: Runner | Non
     for k, x in enumerate(scalars):
         result[..., k] = x + 0.0  # no negative zeros
     return result.reshape((*batch, *shape))
+
+
+def _entries(
+    model: Model, values: AnyArray, dtype: np.dtype[Any], number: Callable[[float], Any] | None
+) -> Callable[[int], Any]:
+    """Return a function that gives a number that the algorithm reads, computed from the values in their data type."""
+    if dtype.kind == "O":
+        given = np.empty(values.shape, object)
+        given.reshape(-1)[:] = [x if number is None else number(x) for x in values.ravel().tolist()]
+    else:
+        given = values.astype(dtype, copy=False)
+    rows = varied_rows(model)
+    found = rows.evaluated(rows.nodes, list(np.moveaxis(given, -1, 0)))
+    return found.__getitem__
 
 
 def _number(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:

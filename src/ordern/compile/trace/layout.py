@@ -11,7 +11,7 @@ a tile of its distinct numbers, which fits into a closer cache, and a table of w
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import field, replace
 
 from ...records import dataclass
@@ -28,6 +28,8 @@ class Operand:
 
     name: str
     shape: tuple[int, ...]
+    entries: tuple[int, ...] | None = None
+    """The numbers of a longer array that it holds, in order; None if it holds all."""
 
     @property
     def size(self) -> int:
@@ -51,6 +53,18 @@ class Layout:
     def input_tile(self, k: int) -> int:
         """Return the start of the tile of input k."""
         return sum(self._padded(operand) for operand in self.inputs[:k])
+
+    def leaves(self) -> Callable[[tuple[int, int]], int]:
+        """Return a function that gives the place of a number in the workspace, from its input and its place there."""
+        tiles = [self.input_tile(k) for k in range(len(self.inputs))]
+        held = [None if x.entries is None else {n: k for k, n in enumerate(x.entries)} for x in self.inputs]
+
+        def place(leaf: tuple[int, int]) -> int:
+            k, n = leaf
+            entries = held[k]
+            return tiles[k] + (n if entries is None else entries[n])
+
+        return place
 
     @property
     def output_tile(self) -> int:

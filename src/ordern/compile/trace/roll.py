@@ -7,19 +7,33 @@ no longer than for ten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...errors import TraceError
 from ...graph import Graph, Node, Scalar
-from ...model import Freedom, Index, Input, Kind, Model, Output, PlacedFrame, Register, Tree, core_size, result_scalars
+from ...model import (
+    Frame,
+    Freedom,
+    Index,
+    Input,
+    Kind,
+    Model,
+    Output,
+    PlacedFrame,
+    Register,
+    Tree,
+    core_size,
+    result_scalars,
+)
 from ...records import dataclass
 from ...spatial import FixedSize
 from .layout import Layout
 from .rolled_check import check_reads
 from .rolled_fields import RolledColumns, RolledField, RolledOwn, RolledPairs, RolledRegister, RolledVector
+from .rolled_numbers import VariedColumns
 from .rolled_program import (
     Affine,
     Block,
@@ -47,7 +61,7 @@ T = TypeVar("T")
 
 def trace_rolled(request: Request, layout: Layout) -> Program:
     """Run an algorithm on symbolic bodies."""
-    tree = RolledTree(request.model)
+    tree = RolledTree(request.model, len(request.ports))
     tree.frames = request.frames
     ports = count_from()
     inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in request.slots]
@@ -78,9 +92,11 @@ class _Scope:
 class RolledTree(Tree):
     """A tree whose loops run once per kind of joint, with a symbolic body."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, varied: int = 0) -> None:
+        """Make a tree; `varied` is the input with the numbers that vary, for a structure."""
         self.model = model
         self.kinds: tuple[Kind, ...] = model.tables.kinds
+        self._varied = None if model.variation is None else VariedColumns(model, Memory("input", varied))
         self.program = Program(model)
         self._stack: list[_Scope] = []
         self._straight: _Scope | None = None
@@ -146,8 +162,22 @@ class RolledTree(Tree):
         self.program.frame_body = self.model.frame(name).body
         return found
 
+    @property
+    def gravity(self) -> Sequence[Scalar]:
+        """The acceleration of gravity."""
+        own = self.model.gravity
+        return (
+            own if self._varied is None else [x if isinstance(x, float) else self.leaf(x) for x in self._varied.gravity]
+        )
+
+    def varied_placement(self, frame: Frame) -> Callable[[], Sequence[Scalar]] | None:
+        """Return a function that reads the twelve numbers of a frame's placement; None if they are fixed."""
+        places = None if self._varied is None else self._varied.frame(frame)
+        return None if places is None else lambda: [self.leaf(place) for place in places]
+
     def _index(self, who: str, kind: int) -> Index:
         mine, known = self.block, self.model.tables.constants[kind]
+        varied = {} if self._varied is None else self._varied.of_kind(kind, who)
         table, row = Memory("table"), ((self.model.tables.rows.shape[1], Position("body", who)),)
 
         def numbers(where: slice) -> list[Scalar]:
@@ -155,6 +185,11 @@ class RolledTree(Tree):
                 raise TraceError("a body's data are used outside of its own iteration")
             leaf = self.block.graph.leaf  # of its own graph, or of the graph of a walk inside of it
             entries = range(where.start, where.stop)
+            if varied:
+                return [
+                    leaf(varied[k]) if k in varied else leaf(Place(table, k, row)) if known[k] is None else known[k]
+                    for k in entries
+                ]
             return [leaf(Place(table, k, row)) if known[k] is None else known[k] for k in entries]
 
         return Index(who, self.kinds[kind], numbers)

@@ -29,8 +29,10 @@ CHUNK = 700
 
 def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
     """Run an algorithm on graph nodes; return the scalars of the result, constants as floats."""
-    algorithm = request.algorithm
-    graph, tree = Graph("unrolled"), ConcreteTree(request.model, regroup=algorithm.regroup)
+    algorithm, varied = request.algorithm, len(request.ports)
+    graph = Graph("unrolled")
+    entry = None if request.model.variation is None else lambda n: graph.leaf((varied, n))
+    tree = ConcreteTree(request.model, regroup=algorithm.regroup, entry=entry)
     tree.frames = request.frames
     operands = enumerate(layout.inputs)
     inputs = []
@@ -128,13 +130,13 @@ def _emit_chunk(
     prefetches: Sequence[Prefetch],
 ) -> None:
     names: dict[int, str] = {}
-    tiles = [layout.input_tile(k) for k in range(len(layout.inputs))]
+    place = layout.leaves()
 
     def operand(node: Node) -> str:
         if node.op == "constant":
             return e.constant(node.data)
         if node.index not in names:
-            where = tiles[node.data[0]] + node.data[1] if node.op == "leaf" else slots[node.index]
+            where = place(node.data) if node.op == "leaf" else slots[node.index]
             names[node.index] = e.load("%ws", where)
         return names[node.index]
 

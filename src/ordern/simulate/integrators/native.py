@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import Array
+from ...arguments import AnyArray, Array
 from ...compile.pipeline import Request
 from ...compile.timeloops.code import (
     ADVANCE_WORDS,
@@ -21,8 +21,10 @@ from ...compile.timeloops.code import (
     LoadedLoop,
     LoopCode,
     loop_code,
+    varied_forms,
 )
 from ...errors import ArgumentError
+from ...kernel.bound import bound
 from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
 from .numpy_machine import turns_velocities
@@ -111,6 +113,16 @@ def kept(robot: Robot, key: tuple[Any, ...], make: Callable[[], T]) -> T:
     return robot._kernels.kept(key, make)
 
 
+def varied_numbers(robot: Robot, loaded: LoadedLoop, requests: Mapping[str, Request]) -> AnyArray:
+    """Return the numbers (*leading, n) of a varied robot as a time loop reads them; without any for other robots."""
+    numbers = bound(robot)
+    forms = varied_forms(requests, loaded.code.rolled)
+    if numbers is None:
+        return np.zeros(0, loaded.dtype)
+    parts = [numbers.form(*form, None, loaded.dtype) for form, size in forms.items() if size]
+    return np.concatenate([*parts, np.zeros((*numbers.shape, 0), loaded.dtype)], axis=-1)
+
+
 class FixedLoop:
     """Steps of a fixed length over tiles of trajectories."""
 
@@ -142,6 +154,7 @@ class FixedLoop:
 
         code = loop_code(loop_kind("rollout", method, closing, limited), requests, dtype, None, make)
         self._loaded = LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS)
+        self._requests = requests
         self._local = threading.local()
         self.rolled = code.rolled
         self.lanes, self.operations = code.lanes, code.operations * steps.stages
@@ -149,7 +162,11 @@ class FixedLoop:
     @staticmethod
     def of(robot: Robot, *arguments: Any) -> FixedLoop:
         """Return the loop of a robot, made on first use."""
-        return kept(robot, ("rollout", *arguments), lambda: FixedLoop(robot, *arguments))
+        return robot._kernels.shared(("rollout", *arguments), lambda: FixedLoop(robot, *arguments))
+
+    def parameters(self, robot: Robot) -> AnyArray:
+        """Return the numbers (*leading, n) of a varied robot as the code reads them; without any for other robots."""
+        return varied_numbers(robot, self._loaded, self._requests)
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a share of the trajectories, in this thread."""
@@ -241,7 +258,10 @@ class Native:
         key: tuple[Any, ...] = ("advance", method, dynamics, lanes, closing, holds, *more)
         if law is not None:  # requests are kept alive beside the code, so that their identities stay theirs
             key = (*key, law.program, *((name, id(x)) for name, x in sorted(law.requests.items())))
-        self._loaded, _ = kept(robot, key, lambda: (self._load(dynamics, lanes, more, law), law and law.requests))
+        requests = _requests(robot, self.method, dynamics, *more, closing=closing)
+        requests |= {} if law is None else law.requests
+        self._loaded, requests = robot._kernels.shared(key, lambda: (self._load(requests, lanes, law), requests))
+        self._parameters = varied_numbers(robot, self._loaded, requests)
         self.rolled = self._loaded.code.rolled
         """The kernels that are compiled as loops over bodies."""
         self._workspace = self._loaded.workspace()
@@ -255,17 +275,14 @@ class Native:
         self._datas = np.concatenate([loaded.datas, np.array(goals, np.int64)])
         own = {"numbers": self._numbers, "workspace": self._workspace, "datas": self._datas}
         own |= {} if law is None else {"law": law.parameters}
+        own["parameters"] = self._parameters
         unused = ["external", "external_slant", "open_q_out", "open_v_out", "held"]
         unused += ["law", "demands", "tau_out", "a_start_out"]
         self._own = dict.fromkeys(unused, 0) | {name: array.ctypes.data for name, array in own.items()}
 
-    def _load(self, dynamics: str, lanes: int, more: list[str], law: Law | None) -> LoadedLoop:
-        method, robot = self.method, self.robot
-        c = self.closing
-        requests = _requests(robot, method, dynamics, *more, closing=c)
-        program = None
-        if law is not None:
-            requests, program = requests | law.requests, law.program
+    def _load(self, requests: Mapping[str, Request], lanes: int, law: Law | None) -> LoadedLoop:
+        method, robot, c = self.method, self.robot, self.closing
+        program = None if law is None else law.program
 
         def make() -> LoopCode:
             from ...compile.timeloops.adaptive import compile_advance

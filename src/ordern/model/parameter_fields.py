@@ -1,0 +1,105 @@
+"""The numbers of a model that may vary: their fields, the shapes of these, and a model's own numbers in them.
+
+Every field is an array of plain numbers. `core_shapes` has its shape for one robot; arrays of many robots have a
+leading shape in front of it. Joints and bodies are in the order of the model, joints that follow others included.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arguments import Array
+from ..rotations import log
+
+if TYPE_CHECKING:
+    from .model import Model
+    from .parts import Placement
+
+__all__ = ["FIELDS", "JOINT_TERMS", "core_shapes", "own_numbers", "starts"]
+
+FIELDS = (
+    "inertia",  # m, mx, my, mz, xx, yy, zz, xy, xz, yz about the origin of the body's own frame, in its axes
+    "added_inertia",  # of the fluid: the upper half of a 6x6 matrix, row by row
+    "armature",
+    "damping",
+    "joint_friction",
+    "stiffness",
+    "rest",
+    "joint_numbers",  # the parameters of joint types: pitch, radius
+    "mimic_ratio",
+    "mimic_offset",
+    "joint_placement",  # position and rotation vector of the joint's frame in the parent's frame
+    "frame_placement",  # the same of named frames in the frame of their body
+    "gravity",
+)
+JOINT_TERMS = {"armature": "armature", "damping": "damping", "joint_friction": "friction", "stiffness": "stiffness"}
+"""The fields with a number for each freedom of each joint, and the attribute of `ModelJoint` that has it."""
+
+
+def core_shapes(model: Model) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each field for one robot."""
+    n, joints = len(model.bodies), model.joints
+    freedoms = sum(c.type.nv for c in joints)
+    followers = sum(c.mimic is not None for c in joints)
+    return {
+        "inertia": (n, 10),
+        "added_inertia": (n, 21),
+        **dict.fromkeys(JOINT_TERMS, (freedoms,)),
+        "rest": (sum(c.type.nq for c in joints),),
+        "joint_numbers": (sum(len(c.type.parameters) for c in joints),),
+        "mimic_ratio": (followers,),
+        "mimic_offset": (followers,),
+        "joint_placement": (n, 6),
+        "frame_placement": (len(model.frames), 6),
+        "gravity": (3,),
+    }
+
+
+def starts(model: Model, field: str) -> list[int]:
+    """Return where the numbers of each joint begin, in a field with numbers of freedoms, positions or parameters.
+
+    The last number is the end of the field.
+    """
+    if field == "joint_numbers":
+        sizes = [len(c.type.parameters) for c in model.joints]
+    else:
+        sizes = [c.type.nq if field == "rest" else c.type.nv for c in model.joints]
+    return [0, *accumulate(sizes)]
+
+
+def own_numbers(model: Model) -> dict[str, Array]:
+    """Return the numbers of a model in each field."""
+    joints = model.joints
+    followed = [c.mimic for c in joints if c.mimic is not None]
+    found = {
+        "inertia": _inertias(model),
+        "added_inertia": [b.added_inertia or (0.0,) * 21 for b in model.bodies],
+        **{field: [x for c in joints for x in getattr(c, term)] for field, term in JOINT_TERMS.items()},
+        "rest": [x for c in joints for x in c.rest],
+        "joint_numbers": [x for c in joints for x in c.type.parameters],
+        "mimic_ratio": [m.ratio for m in followed],
+        "mimic_offset": [m.offset for m in followed],
+        "joint_placement": [_six(c.placement) for c in joints],
+        "frame_placement": [_six(f.placement) for f in model.frames],
+        "gravity": model.gravity,
+    }
+    shapes = core_shapes(model)
+    return {field: np.array(found[field], float).reshape(shapes[field]) for field in FIELDS}
+
+
+def _inertias(model: Model) -> Array:
+    """Return mass, first moments and second moments (xx, yy, zz, xy, xz, yz) of bodies about their origins."""
+    n = len(model.bodies)
+    m = np.array([b.mass for b in model.bodies])
+    x, y, z = c = np.array([b.com for b in model.bodies]).reshape(n, 3).T
+    own = np.array([b.inertia for b in model.bodies]).reshape(n, 6)
+    shift = np.stack([y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -x * z, -y * z], axis=-1)
+    return np.concatenate([m[:, None], (m * c).T, own + m[:, None] * shift], axis=1) + 0.0
+
+
+def _six(at: Placement) -> list[float]:
+    """Return the position and the rotation vector of a placement."""
+    return [*at.position, *log(at.R, check=False).tolist()]
