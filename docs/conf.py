@@ -35,9 +35,11 @@ autodoc_type_aliases = {
     for name in (
         "Array",
         "ArrayLike",
+        "Change",
         "External",
         "Matrix3",
         "Numbers",
+        "Spread",
         "Symmetric3",
         "Vector3",
     )
@@ -73,7 +75,7 @@ RETURNED = {
         "Robot",
         "Model",
     ),
-    *("TipTrajectory", "Viewer"),
+    *("Parameters", "TipTrajectory", "Viewer"),
 }
 """Classes that functions return and users do not construct: their signatures are left out."""
 ARGUMENTS = "| argument | type or shape | meaning |"

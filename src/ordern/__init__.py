@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from .model import Note as Note
     from .model import Placement as Placement
     from .model import Shape as Shape
+    from .parameters import Parameters as Parameters
     from .robot import Builder as Builder
     from .robot import Robot as Robot
     from .simulate.events import Event as Event
@@ -112,6 +113,7 @@ _WHERE = {
     "loading": "chain from_dh load load_result tree",
     "model": "Actuator Body Connection Coupling Drag EllipsoidDrag Frame Link Loop Mimic Model ModelJoint Note "
     "Placement Shape",
+    "parameters": "Parameters",
     "robot": "Builder Robot",
     "simulate.events": "Event",
     "simulate.forces": "Table",

@@ -28,6 +28,7 @@ from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Body, Frame, Model, ModelBuilder
+from .parameters import ParameterMethods
 
 if TYPE_CHECKING:
     from .check import Report
@@ -48,7 +49,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(DerivativeMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
+class Robot(DerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial

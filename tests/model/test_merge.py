@@ -153,6 +153,7 @@ class TestLinks:
         ]
         hand = arm.links[3]
         assert (hand.own.mass, hand.own.inertia) == (0.5, (0.001, 0.002, 0.0015, 0.0, 0.0, 0.0))
+        assert (hand.joint, arm.links[2].joint) == ("hand_joint", "")
         assert hand.placement == arm.frame("hand").placement
         assert sum(link.own.mass for link in arm.links if link.body == 1) == arm.body("b").mass
 
@@ -171,6 +172,7 @@ class TestLinks:
         for link in arm.links[2:]:
             same = found[before + link.name]
             assert (same.own.mass, same.own.com, same.own.inertia) == (link.own.mass, link.own.com, link.own.inertia)
+            assert same.joint == (before + link.joint if link.joint else "b_joint" * (again == "locked"))
             assert_close(same.placement.matrix, made.frame(before + link.name).placement.matrix, EXACT)
         if again == "locked":
             assert [link.name for link in made.links if link.body == 0] == ["a", "b", "hand", "pad"]

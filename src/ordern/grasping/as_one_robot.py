@@ -63,7 +63,8 @@ def whole_robot(grasp: Grasp) -> Robot:
             positions.append(replace(known, name=prefix + known.name, joints=on))
         for link in robot.links:
             body, place = _moved(arm, first, link.body, link.placement)
-            links.append(Link(body, replace(link.own, name=prefix + link.name), place))
+            own, joint = replace(link.own, name=prefix + link.name), link.joint and prefix + link.joint
+            links.append(Link(body, own, place, joint))
         frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
             body, place = _moved(arm, first, shape.body, shape.placement)

@@ -11,7 +11,7 @@ from .drafts import JointDraft
 from .frame_places import with_bodies
 from .model import Model
 from .motors import is_free
-from .parts import TERMS, Body
+from .parts import TERMS, Body, Link
 from .positions import NamedPosition
 from .spanning import Edge
 
@@ -76,8 +76,7 @@ def attach_model(
     builder.actuated = actuated
     for name, body in parts._links.items():
         builder._links[before + name] = replace(body, name=before + name)
-        links = [replace(link, own=replace(link.own, name=before + link.name)) for link in parts._merged.get(name, ())]
-        builder._merged[before + name] = tuple(links)
+        builder._merged[before + name] = tuple(_renamed_link(x, before) for x in parts._merged.get(name, ()))
     for draft in parts._joints.values():
         new = _renamed(draft, before)
         builder._joints[new.name], builder._parent_joint[new.child] = new, new.name
@@ -121,6 +120,12 @@ def _renamed(draft: JointDraft, before: str) -> JointDraft:
     mimic = draft.mimic and (before + draft.mimic[0], *draft.mimic[1:])
     parent, child = before + draft.parent, before + draft.child
     return replace(draft, name=before + draft.name, parent=parent, child=child, mimic=mimic, actuated=None)
+
+
+def _renamed_link(link: Link, before: str) -> Link:
+    """Return a link of another builder that was merged there."""
+    joint = link.joint and before + link.joint
+    return replace(link, own=replace(link.own, name=before + link.name), joint=joint)
 
 
 def _parts(builder: ModelBuilder, other: Model | ModelBuilder) -> tuple[ModelBuilder, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,8 @@ class Layout:
         self.joints: list[tuple[JointDraft, int, Placement]] = []
         self.frames: list[Frame] = []
         """The places of fixed joints that were merged."""
+        self.merged_by: dict[str, str] = {}
+        """The fixed joints that merged bodies, by the names of these."""
         self.ground: list[tuple[Body, Placement]] = [(bodies[root], _HERE)]
         """The bodies that are fixed to the ground."""
 
@@ -106,6 +109,7 @@ class Layout:
         fixed_together = self.ground if parent == BASE else self.parts[parent]
         fixed_together.append((self._bodies[joint.child], here))
         self.frames.append(Frame(joint.name, parent, here))
+        self.merged_by[joint.child] = joint.name
 
     def carry(self, joint: JointDraft, parent: int, at: Placement) -> None:
         """Add a joint and its child as a body of the model."""
@@ -128,8 +132,9 @@ class Layout:
         for k, parts in ((BASE, self.ground), *enumerate(self.parts)):
             if len(parts) > 1 or (parts and known.get(parts[0][0].name)):
                 for body, at in parts:
-                    links = known.get(body.name) or (Link(k, body),)
-                    found += [Link(k, link.own, at @ link.placement) for link in links]
+                    first, *others = known.get(body.name) or (Link(k, body),)
+                    first = replace(first, joint=self.merged_by.get(body.name, ""))
+                    found += [replace(x, body=k, placement=at @ x.placement) for x in (first, *others)]
         return tuple(found)
 
 

@@ -262,6 +262,8 @@ class Link:
     """Its own mass, centre of mass and inertia, in its own frame."""
     placement: Placement = _HERE
     """The place of its frame in the frame of the body."""
+    joint: str = ""
+    """The name of the fixed joint that merged it; empty for the first link of a body."""
 
     @property
     def name(self) -> str:

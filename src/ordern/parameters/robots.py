@@ -1,0 +1,95 @@
+"""Robots with other parameters: the functions behind the methods of `ParameterMethods`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..model import Body
+from .changes import Mask, changed_parameters
+from .names import FIELDS
+from .numbers import folded_model, parameters_of
+from .possible import require_possible
+from .random_sets import random_changes
+from .record import Parameters
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["folded", "randomise", "vary", "with_parameters"]
+
+Given = Mapping[str, Any]
+"""What users give, by the names of arguments; None where they give nothing."""
+
+
+def with_parameters(robot: Robot, parameters: Parameters | None, fields: Given, fold: bool) -> Robot:
+    """Return a robot with the parameters of a record, and of the fields that are not None."""
+    arrays = {name: x for name, x in fields.items() if x is not None}
+    now = robot.parameters
+    if parameters is not None:
+        if not isinstance(parameters, Parameters):
+            raise ArgumentError(
+                "with_parameters: give a record such as `robot.parameters.replace(...)`, or fields by name; not a "
+                f"{type(parameters).__name__}"
+            )
+        if parameters.names != now.names:
+            raise ArgumentError(
+                f"with_parameters: these are the parameters of {parameters.names.robot!r}, whose bodies, joints or "
+                f"frames are not those of {robot.name!r}"
+            )
+        differ = [x for x in FIELDS if not np.array_equal(getattr(parameters, x), getattr(now, x))]
+        arrays = {x: getattr(parameters, x) for x in differ} | arrays
+    mask: Mask = {x: np.ones(now.names.core_shape(x), bool) for x in arrays}
+    return _changed(robot, now.replace(**arrays), mask, {}, fold)
+
+
+def vary(robot: Robot, changes: Given, fold: bool) -> Robot:
+    """Return a robot with the changes that are not None."""
+    given = {name: x for name, x in changes.items() if x is not None}
+    return _with_changes(robot, given, fold)
+
+
+def randomise(robot: Robot, rng: Any, shape: int | tuple[int, ...], spreads: Given, fold: bool) -> Robot:
+    """Return robots with random parameters; `spreads` that are None do not vary."""
+    given = {name: x for name, x in spreads.items() if x is not None}
+    if not given:
+        raise ArgumentError("randomise: give the standard deviation of at least one parameter, such as mass=0.1")
+    changes = random_changes(robot, robot.parameters, np.random.default_rng(rng), _shape(shape), given)
+    return _with_changes(robot, changes, fold)
+
+
+def folded(robot: Robot, index: int | tuple[int, ...]) -> Robot:
+    """Return an ordinary robot with the numbers of one set."""
+    return robot.of(folded_model(robot, robot.parameters.at(index)))
+
+
+def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return a leading shape."""
+    try:
+        found = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(f"randomise: a shape is a whole number or several, not {shape!r}") from None
+    if min(found, default=0) < 0:
+        raise ArgumentError(f"randomise: a shape has no negative numbers; got {shape!r}")
+    return found
+
+
+def _with_changes(robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot:
+    """Return a robot with changes by name."""
+    now = robot.parameters
+    found = changed_parameters(robot, now, {}, changes)
+    return _changed(robot, now.replace(**found.values), found.mask, found.links, fold)
+
+
+def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Body], fold: bool) -> Robot:
+    """Return a robot with these parameters. Those in the mask are inputs of its functions, unless `fold` is True."""
+    require_possible(robot, parameters_of(robot), given)
+    if given.shape:
+        raise ArgumentError(
+            f"fold: an ordinary robot has one set of parameters, but these have the leading shape {given.shape}"
+        )
+    return robot.of(folded_model(robot, given, links))

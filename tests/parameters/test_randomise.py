@@ -1,0 +1,63 @@
+"""Random parameters: possible by construction, the same for a seed, and spread as asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ordern as on
+from tests.parameters.mechanism import build
+
+ROBOTS = ("puma560", "double-pendulum", "quadruped", "planar-3r")
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_checks_hold_for_every_robot(name: str) -> None:
+    robot = on.load(name)
+    known = {(f.code, f.name) for f in robot.check()}
+    for seed in range(5):
+        found = robot.randomise(seed, mass=0.3, com=0.003, inertia=0.2, placement=1e-3, fold=True)
+        assert found != robot
+        assert {(f.code, f.name) for f in found.check()} <= known
+
+
+def test_the_same_seed_gives_the_same_robots() -> None:
+    spreads = {"mass": 0.1, "com": 0.01, "inertia": 0.1, "joint_friction": 0.3}
+    spreads |= {"placement": (0.001, 0.01), "gravity": 0.1}
+    one, two, other = (build().randomise(seed, fold=True, **spreads) for seed in (1, 1, 2))
+    assert one == two and one.parameters == two.parameters and one != other
+    assert build().randomise(np.random.default_rng(1), fold=True, **spreads) == one
+
+
+def test_only_what_is_named_varies() -> None:
+    robot = build()
+    found = robot.randomise(0, mass={"a": 0.2, "hand": 0.1}, joint_friction=0.3, fold=True)
+    p, own = found.parameters, robot.parameters
+    assert (p.mass != own.mass).tolist() == [True, True, False, False, False]
+    assert np.array_equal(p.joint_friction != own.joint_friction, own.joint_friction != 0.0)
+    assert np.array_equal(p.damping, own.damping) and np.array_equal(p.joint_placement, own.joint_placement)
+    assert found.links[1].own.mass != 0.5 and found.links[2].own.mass == 0.0
+
+
+@pytest.mark.parametrize(
+    ("spread", "message"),
+    [
+        ({}, "give the standard deviation of at least one"),
+        ({"mass": -0.1}, "randomise: mass must be a finite number not below zero"),
+        ({"mass": {"hnd": 0.1}}, "unknown body or link 'hnd'"),
+        ({"mass": {"pad": 0.1}}, "'pad' has no mass"),
+        ({"joint_friction": {"grip": 0.1}}, "joint 'grip' has no joint friction"),
+        ({"joint_friction": {"girp": 0.1}}, "unknown joint 'girp'"),
+        ({"placement": (1, 2, 3)}, "give one number, in metres, or two"),
+    ],
+)
+def test_what_cannot_be(spread, message: str) -> None:
+    with pytest.raises((on.ArgumentError, on.UnknownNameError), match=message):
+        build().randomise(0, **spread)
+
+
+def test_a_spread_of_nothing() -> None:
+    with pytest.raises(on.ArgumentError, match=r"no joint of 'puma560' has damping, so damping=0.1 changes nothing"):
+        on.load("puma560").randomise(0, damping=0.1)
+    with pytest.raises(on.ArgumentError, match="a shape is a whole number or several"):
+        build().randomise(0, 1.5, mass=0.1)
