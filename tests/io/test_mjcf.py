@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -351,6 +352,32 @@ class TestMeshes:
         assert heights.max() <= ROUNDING
         assert not len(convex_hull(np.c_[points[:, :2], 0.0 * points[:, 0]]))
         assert not len(convex_hull(np.ones((5, 3))))
+
+    @pytest.mark.parametrize("shape", ["ball", "drum", "grid"])
+    def test_hulls_of_points_in_single_precision(self, shape: str) -> None:
+        """Points that share a plane or a circle in the file do not quite share it after rounding."""
+        rng = np.random.default_rng(3)
+        n, angle = 600, rng.uniform(0.0, 6.3, 600)
+        x = rng.normal(size=(n, 3))
+        if shape == "ball":
+            x /= np.linalg.norm(x, axis=1, keepdims=True)
+        elif shape == "drum":
+            x = np.column_stack([np.cos(angle), np.sin(angle), rng.choice([-1.0, 0.3, 1.0], n)])
+        else:
+            x = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 11)] * 3), -1).reshape(-1, 3)
+        turned = x @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        points = turned.astype(np.float32).astype(np.float64)
+        faces = convex_hull(points)
+        edges = Counter((i, j) for f in faces.tolist() for i, j in zip(f, np.roll(f, -1).tolist(), strict=True))
+        assert all(edges[j, i] == count for (i, j), count in edges.items())
+        a, b, c = points[faces].swapaxes(0, 1)
+        normals = np.cross(b - a, c - a)
+        sizes = np.linalg.norm(normals, axis=1)
+        solid = sizes > 1e-9  # others are slivers without a direction
+        heights = (points - a[solid, None]) @ (normals[solid] / sizes[solid, None])[:, :, None]
+        assert heights.max() <= SINGLE
+        (volume,) = {"ball": [4.0], "drum": [6.28], "grid": [1.0]}[shape]
+        assert abs(np.einsum("ij,ij->", np.cross(a, b), c) / 6.0 / volume - 1.0) < 0.05
 
 
 class TestDefaults:

@@ -93,11 +93,11 @@ def _drives(
         if not joint:
             on, through = tendons.get(name, {}) if kind == "tendon" else {}, f"{kind} {name!r}".strip()
         six = (*gear, *(0.0,) * (6 - len(gear)))
-        terms, bounds = added, limits
+        own_terms, bounds = added, limits
         for part in (joints[name] for name in on if joints[name].scale != ONE):
-            terms, bounds = _scaled(part, added, limits, e, what, through)
+            own_terms, bounds = _scaled(part, added, limits, e, what, through)
         tendon = name if kind == "tendon" and not joint else ""
-        yield Drive(unique(own, taken), e.tag, on, six, terms, tendon, through, *bounds, e.where)
+        yield Drive(unique(own, taken), e.tag, on, six, own_terms, tendon, through, *bounds, e.where)
 
 
 def _scaled(
