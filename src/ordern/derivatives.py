@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .algorithms import Question, find, questions
+from .algorithms.derivatives.analytic import analytic
 from .algorithms.derivatives.derived import derived_name, tangent_kind
 from .algorithms.method_limits import require_tree
 from .algorithms.registry import find_question
@@ -183,16 +184,26 @@ class Derivatives:
         call = _Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
         count = sum(math.prod(call.tangent_shape(x)) for x in names)
-        rows = math.prod(call.answer)
-        if rows * count > _MOST_AT_ONCE:
+        few = math.prod(call.answer) * count <= _MOST_AT_ONCE
+        whole = analytic(self._robot, call.asked.name, method)
+        chosen = () if whole is None else tuple(x for x in names if x in whole.arguments)
+        if whole is not None and (names == whole.arguments or (chosen and not few)):
+            kernel, required, optional = call.named_kernel(whole.question)
+            split = _stacked(chosen, whole.arguments)
+        elif few:
+            chosen = names
+            kernel, required, optional = call.kernel("jacobian", names)
+            split = call.split("Derivative", names, call.answer)
+        else:
             return _named("Derivative", names)(*[call.products(x, threads) for x in names])
-        flat = call.ask("jacobian", names, [], threads)
-        split = call.split("Derivative", names, call.answer)
-        kernel, required, optional = call.kernel("jacobian", names)
+        found = split(kernel(*(call.given[x] for x in (*required, *optional)), threads=threads))
+        if chosen != names:
+            by_name = found._asdict() | {x: call.products(x, threads) for x in names if x not in chosen}
+            return _named("Derivative", names)(**by_name)
         if plain and [*required, *optional] == inputs[: len(arguments)]:  # no defaults, and none left out
             single = kernel.single
             self._known[usual] = lambda *given: split(single(*given))
-        return split(flat)
+        return found
 
 
 class _Call:
@@ -278,10 +289,14 @@ class _Call:
 
     def kernel(self, mode: str, wrt: tuple[str, ...]) -> tuple[Kernel, list[str], list[str]]:
         """Return the kernel of a derivative, and the names of the required and optional arguments that it takes."""
-        name = derived_name(mode, self.asked.name, wrt)
+        return self.named_kernel(derived_name(mode, self.asked.name, wrt))
+
+    def named_kernel(self, name: str) -> tuple[Kernel, list[str], list[str]]:
+        """Return the kernel of a question, and the names of the required and optional arguments that it takes."""
         ports = [p for p in find_question(name).inputs if p.name in self.given]
         optional = [p.name for p in ports if p.optional]
-        kernel = self.robot._kernels.kernel(name, self.method, optional, **self._settings)
+        method = self.method if " " in name else None  # a text of its own has methods of its own
+        kernel = self.robot._kernels.kernel(name, method, optional, **self._settings)
         return kernel, [p.name for p in ports if not p.optional], optional
 
     def ask(
@@ -329,6 +344,18 @@ class _Call:
         batch = found.shape[: found.ndim - 1 - len(self.answer)]
         moved = np.moveaxis(found, len(batch), -1)
         return moved.reshape((*batch, *self.answer, *shape))
+
+
+def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:
+    """Return a function that gives the matrices by some of the arguments names, out of an array of all of them."""
+    made, picks = _named("Derivative", names), [arguments.index(x) for x in names]
+
+    def function(found: AnyArray) -> Any:
+        if found.ndim == 3:
+            return made(*[found[k] for k in picks])
+        return made(*[found[..., k, :, :] for k in picks])
+
+    return function
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ __all__ = [
     "all_of",
     "no_couplings",
     "no_filling_in",
+    "no_fluid",
     "no_massless_bodies",
     "only_joint_types",
     "require_tree",
@@ -102,3 +103,8 @@ def no_massless_bodies(model: Model) -> str:
         f"no inertia can be shifted to it across its joints, such as {model.joints[k].name!r}: give the body a mass "
         "and an inertia"
     )
+
+
+def no_fluid(model: Model) -> str:
+    """Refuse bodies with added inertia or buoyancy."""
+    return "it has no terms for the added inertia and the buoyancy of bodies in a fluid" if model.in_fluid else ""

@@ -20,6 +20,14 @@ question("mass_matrix_root_product", (_q, Port("x", "v")), "f", "innovations", n
 question("mass_matrix_root_solve", (_q, Port("x", "f")), "v", "innovations", needs_inertia=True)
 question("mass_matrix_product", (_q, Port("x", "v")), "f", "newton-euler")
 question("mass_matrix_solve", (_q, Port("x", "f")), "v", "innovations", needs_inertia=True)
+question("inverse_dynamics_derivatives", (_q, _v, _a, _external, _v0, _a0), "matrices", "common-frame")
+question(
+    "forward_dynamics_derivatives",
+    (_q, _v, _tau, _external, _v0, _a0),
+    "matrices",
+    "common-frame",
+    needs_inertia=True,
+)
 question("coriolis_matrix", (_q, _v), "matrix", "christoffel")
 question("joint_wrenches", (_q, _v, _a, _external, _v0, _a0), "wrenches", "newton-euler")
 question("supported_wrench", (_q, _v, _a, _external, _v0, _a0), "motion", "newton-euler", options=("frame", "axes"))

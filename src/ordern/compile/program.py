@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..errors import CompileError, ModelError
 from ..graph import Counts, Node, Scalar, count, live
+from .emit.columns import emit_columns
 from .emit.entry_points import attributes, call_function, init_function, loop_function
 from .emit.nodes import declarations
 from .emit.rolled import emit_rolled
@@ -17,6 +19,7 @@ from .emit.tiles import prefetches, tile_functions
 from .pipeline import Code, Request, layout_of
 from .run.engine import compile_object
 from .run.numpy_api import HEAD
+from .trace.columns import StraightCode, trace_columns
 from .trace.layout import Layout, sharing
 from .trace.roll import trace_rolled
 from .trace.rolled_count import estimate
@@ -36,12 +39,13 @@ _STREAMED_BYTES = 5_000_000
 
 def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Trace a request, emit LLVM code, and compile it."""
-    way = request.way or choose_way(request)
+    way, code = (request.way, None) if request.way else _chosen(request)
     if way == "unrolled":
-        results = straight_line(request)
-        numbers = _read_numbers(request, results)
-        found = compile_straight(results, lambda lanes: layout_of(request, lanes, way, numbers), dtype, lanes)
-        return replace(found, numbers=numbers)
+        code = code or _with_columns(request)
+        numbers = _read_numbers(request, code)
+        layouts = partial(layout_of, request, way=way, numbers=numbers)
+        compiled = _compile_columns(code, layouts, dtype, lanes) if code.loops else None
+        return replace(compiled or compile_straight(code.results, layouts, dtype, lanes), numbers=numbers)
     if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
     program = trace_request(request, trace_rolled, layout_of(request, 1, way))
@@ -56,12 +60,12 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
     return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms, numbers)
 
 
-def _read_numbers(request: Request, results: Sequence[Scalar]) -> tuple[int, ...] | None:
+def _read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | None:
     """Return the places of the numbers that vary which straight-line code reads; None if all numbers are fixed."""
     if request.model.variation is None:
         return None
     port = len(request.ports)
-    leaves = (node.data for node in live(x for x in results if isinstance(x, Node)) if node.op == "leaf")
+    leaves = (node.data for node in live(code.roots) if node.op == "leaf")
     return tuple(sorted(n for k, n in leaves if k == port))
 
 
@@ -81,6 +85,15 @@ def compile_straight(
     operations = count(x for x in results if isinstance(x, Node)).total
     made = _assembled(body, layout, on, prefetching=True)
     return Code("unrolled", made, workspace, operations, on.lanes)
+
+
+def _compile_columns(code: StraightCode, layout_for: Callable[[int], Layout], dtype: str, lanes: int | None) -> Code:
+    """Compile straight-line code with loops over columns."""
+    on = target(dtype, lanes)
+    layout = layout_for(on.lanes)
+    body, workspace = emit_columns(code, layout, on, prefetches(layout, on))
+    made = _assembled(body, layout, on, prefetching=True)
+    return Code("unrolled", made, workspace, code.operations, on.lanes)
 
 
 def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> bytes:
@@ -113,19 +126,32 @@ def count_operations(request: Request, rolled: bool) -> Counts:
     return count(x for x in straight_line(request) if isinstance(x, Node))
 
 
+def _with_columns(request: Request) -> StraightCode:
+    """Return straight-line code, with loops over columns if the text has them and the robot is not short."""
+    found: StraightCode = trace_request(request, trace_columns, layout_of(request, 1))
+    return found
+
+
 def choose_way(request: Request) -> str:
     """Choose straight-line code if it is short enough to compile quickly, and loops otherwise."""
+    return _chosen(request)[0]
+
+
+def _chosen(request: Request) -> tuple[str, StraightCode | None]:
+    """Return the way of `choose_way`, and the straight-line code if it was needed for the choice."""
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
-        return "unrolled"
+        return "unrolled", None
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
     program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
     if estimate(program).total <= UNROLL_LIMIT:
-        return "unrolled"
+        return "unrolled", None
     # methods that work on matrices compute all of them as loops, and much less in straight-line code
     few = _FEW_FREEDOMS * (3 if request.question.loops else 1)  # most of what loops constrain is zero
     if program.has_freedoms and request.model.nv <= few:
-        return "unrolled" if count_operations(request, rolled=False).total <= 1.5 * UNROLL_LIMIT else "rolled"
-    return "rolled"
+        code = _with_columns(request)
+        if code.length <= 1.5 * UNROLL_LIMIT:
+            return "unrolled", code
+    return "rolled", None
 
 
 def trace_request(request: Request, tracer: Callable[[Request, Layout], Any], layout: Layout) -> Any:

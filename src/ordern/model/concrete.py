@@ -72,6 +72,10 @@ class ConcreteTree(Tree):
         """Return a body, by its number."""
         return self._index[body]
 
+    def on_base(self, i: Index) -> bool:
+        """Return True if a body hangs on the base."""
+        return bool(self._parent[i.key].key == BASE)
+
     @cached_property
     def _freedoms(self) -> FreedomTables:
         return FreedomTables.of(self.model)
@@ -107,9 +111,13 @@ class ConcreteTree(Tree):
         """Visit all freedoms, the last one first."""
         return map(Freedom, reversed(range(self.model.nv)))
 
-    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
         """Visit the path of d in the elimination tree."""
-        up, k = self._freedoms.up, int(d.key)
+        path = self._path(int(d.key), itself)
+        return path if ordered else reversed(list(path))
+
+    def _path(self, k: int, itself: bool) -> Iterator[Freedom]:
+        up = self._freedoms.up
         if not itself:
             k = int(up[k])
         while k >= 0:

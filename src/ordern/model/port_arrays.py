@@ -16,7 +16,7 @@ from ..graph import Scalar
 from ..spatial import Force, Freedoms
 from .freedoms import Freedom
 from .index import Index
-from .ports import AXES, check_block, core_shape, port_kind
+from .ports import AXES, check_block, core_shape, core_size, port_kind
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -111,6 +111,13 @@ class Output(_Array):
         super().__init__(tree, kind, read, scalars)
         self._write = write
         self.adds = tree.couplings > 0 and self.kind.adds
+
+    def part(self, number: int, kind: str) -> Output:
+        """Return one entry along the first axis, as a result of its own kind in the same memory."""
+        start = number * core_size(self._tree.model, kind)
+        return Output(
+            self._tree, kind, lambda at: self._read(at + start), lambda at, x: self._write(at + start, x), self.scalars
+        )
 
     def __getitem__(self, where: Where) -> Any:
         return Freedoms(self._numbers(where)) if isinstance(where, Index) else self._read(self._number(where))

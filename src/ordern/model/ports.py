@@ -94,6 +94,7 @@ PORT_KINDS = {
     "motion": PortKind((6,), "angular and linear", Motion.of),
     "symmetric": PortKind(("v", "v"), "a symmetric matrix between freedoms", adds=True, symmetric=True),
     "matrix": PortKind(("v", "v"), "a matrix between freedoms", adds=True),
+    "matrices": PortKind((3, "v", "v"), "three matrices between freedoms", adds=True),
     "columns": PortKind((6, "v"), "a motion for each freedom", adds=True),
     "spans": PortKind(("v", 6), "six numbers for each freedom", adds=True),
     "point": PortKind((3,), "a vector of three"),

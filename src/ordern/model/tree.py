@@ -222,6 +222,26 @@ class Tree(ABC):
         """Return the number at which the range of a body along an axis begins: see `ordern.model.ports`."""
 
     @abstractmethod
+    def on_base(self, i: Index) -> bool:
+        """Return True if a body is known to hang on the base.
+
+        A rolling compiler knows it only of kinds of bodies, all of which do; then False says nothing.
+        """
+
+    def each_column(self) -> Iterator[Freedom]:
+        """Visit the columns of matrices, one for each freedom, like `freedoms`.
+
+        What a visit computes depends on no other visit: it reads and writes its own column `M[k, c]`, or its row
+        `M[c, k]`, and reads what was set before the loop. So compiled code may take several columns at once, with
+        symbolic c. Then `freedoms(upto=c)` and `elimination_path(c)` visit those of the last of these columns, and
+        `unit` tells the columns apart.
+        """
+        return self.freedoms()
+
+    def clear(self, output: Output) -> None:  # noqa: B027 (where results are made anew for each state they are zero)
+        """Set a result to zero, before a text that changes it step by step, or does not set all of it."""
+
+    @abstractmethod
     def outward(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[tuple[Index, Index]]:
         """Visit bodies and their parents, parents first.
 
@@ -242,8 +262,12 @@ class Tree(ABC):
         """Visit all freedoms, the last one first."""
 
     @abstractmethod
-    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
-        """Visit the path of d in the elimination tree, the nearest first: its joint's freedoms before d, and inward."""
+    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
+        """Visit the path of d in the elimination tree, the nearest first: its joint's freedoms before d, and inward.
+
+        With `ordered=False` the order is that of faster code. Straight-line code begins with the farthest: in an
+        outward sweep the number of the nearest freedom is known last, and a sum should wait for it only at its end.
+        """
 
     @abstractmethod
     def same_joint(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:

@@ -10,7 +10,8 @@ A position varies in the tangent of `integrate`: its tangent is a velocity, and 
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
 
 A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
-Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`.
+Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`. Matrices of both have texts of
+their own: see `analytic`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ...graph.derive import evaluate, forward, reverse
 from ...model import ConcreteTree, Input, core_size, result_scalars
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
+from .analytic import analytic
 from .implicit import ImplicitDynamics
 
 __all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind"]
@@ -141,6 +143,10 @@ class Derived:
         arguments = [
             tree.zeros(p.kind) if by_name.get(p.name) is None else tree.input(p.kind, by_name[p.name]) for p in ports
         ]
+        if self.mode == "jacobian":
+            whole = analytic(tree.model, self.base.name, self.algorithm.name)
+            if whole is not None and set(self.wrt) <= set(whole.arguments):
+                return whole.blocks(tree, arguments, self.wrt)
         size = core_size(tree.model, self.base.output)
         results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
         kinds = {p.name: p.kind for p in self.base.inputs}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...errors import TraceError
 from ...graph import Graph, Node, Scalar
 from ...model import (
+    BASE,
     Frame,
     Freedom,
     Index,
@@ -253,6 +254,16 @@ class RolledTree(Tree):
         self._stack.pop()
         outer.known.clear()
 
+    def on_base(self, i: Index) -> bool:
+        """Return True if all bodies of its kind hang on the base."""
+        tables = self.model.tables
+        return all(p == BASE for p, k in zip(tables.parent, tables.kind, strict=True) if self.kinds[k] is i.kind)
+
+    def clear(self, output: Output) -> None:
+        """Write zeros to the memory of a result."""
+        self.known.pop(output.scalars, None)
+        self.block.steps.append(Clear(output.scalars))
+
     def freedoms(self, moved_by: Freedom | None = None, upto: Freedom | None = None) -> Iterator[Freedom]:
         """Visit freedoms in order."""
         of = moved_by if upto is None else upto
@@ -263,7 +274,7 @@ class RolledTree(Tree):
         """Visit all freedoms, the last one first."""
         return self._freedoms(Loop("freedoms", "", inward=True))
 
-    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
         """Visit the path of d in the elimination tree."""
         return self._path(Loop("elimination path", "", of=d.key, itself=itself))
 

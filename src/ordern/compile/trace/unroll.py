@@ -7,7 +7,7 @@ would have to keep such values in memory anyway.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ...graph import Graph, Node, Scalar, live
@@ -21,7 +21,7 @@ from .layout import Layout
 if TYPE_CHECKING:
     from ..pipeline import Request
 
-__all__ = ["emit_unrolled", "trace_unrolled"]
+__all__ = ["body_function", "emit_chunks", "emit_unrolled", "number_leaves", "run_text", "trace_unrolled"]
 
 CHUNK = 700
 """Operations per function."""
@@ -29,10 +29,19 @@ CHUNK = 700
 
 def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
     """Run an algorithm on graph nodes; return the scalars of the result, constants as floats."""
-    algorithm, varied = request.algorithm, len(request.ports)
     graph = Graph("unrolled")
-    entry = None if request.model.variation is None else lambda n: graph.leaf((varied, n))
-    tree = ConcreteTree(request.model, regroup=algorithm.regroup, entry=entry)
+    tree = ConcreteTree(request.model, regroup=request.algorithm.regroup, entry=number_leaves(request, graph))
+    return run_text(request, layout, tree, graph)
+
+
+def number_leaves(request: Request, graph: Graph) -> Callable[[int], Scalar] | None:
+    """Return the function that gives a leaf for each number that varies; None if all numbers are fixed."""
+    port = len(request.ports)
+    return None if request.model.variation is None else lambda n: graph.leaf((port, n))
+
+
+def run_text(request: Request, layout: Layout, tree: ConcreteTree, graph: Graph) -> list[Scalar]:
+    """Run an algorithm on the bodies of a tree and on leaves of a graph; return the scalars of the result."""
     tree.frames = request.frames
     operands = enumerate(layout.inputs)
     inputs = []
@@ -42,7 +51,7 @@ def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
             inputs.append(tree.input(kind, [graph.leaf((k, n)) for n in range(operand.size)]))
         else:
             inputs.append(tree.zeros(kind))
-    return result_scalars(algorithm.function(tree, *inputs, **dict(request.options)), layout.output.size)
+    return result_scalars(request.algorithm.function(tree, *inputs, **dict(request.options)), layout.output.size)
 
 
 def emit_unrolled(
@@ -62,21 +71,49 @@ def emit_unrolled(
             roots[x.index] = x
         else:
             init.store(init.constant(float(x)), "%ws", layout.output_tile + place)
-
-    chunks = _cut(live(roots.values()))
-    slots, size = _assign_slots(chunks, layout.scratch)
     constants = Constants(target)
-    texts = [init.text("@init")]
-    table = ("wanted",) if prefetches else ()
-    body = Builder([f"ptr %{name}" for name in ("data", "ws", *table)])
+    chunks, size = emit_chunks(roots.values(), stores, layout, layout.scratch, constants, target, prefetches)
+    body = body_function([f"@chunk{k}" for k in range(len(chunks))], bool(prefetches))
+    return "\n".join([constants.text(), init.text("@init"), *chunks, body]), size
+
+
+def emit_chunks(
+    roots: Iterable[Node],
+    stores: dict[int, list[int]],
+    layout: Layout,
+    scratch: int,
+    constants: Constants,
+    target: Target,
+    prefetches: Sequence[Prefetch] = (),
+) -> tuple[list[str], int]:
+    """Return the IR text of the functions @chunk0, @chunk1 ... that compute the roots, and the size of the workspace.
+
+    `stores` are the vectors of the workspace to which nodes are written, by the index of the node; free memory of the
+    workspace begins at `scratch`.
+    """
+    chunks = _cut(live(roots))
+    slots, size = _assign_slots(chunks, scratch)
+    texts = []
     for number, chunk in enumerate(chunks):
         share = _share(prefetches, number, len(chunks))
-        e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in ("ws", "constants", *table)])
+        names = ("ws", "constants", "wanted") if prefetches else ("ws", "constants")
+        e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in names])
         _emit_chunk(chunk, slots, stores, layout, e, share)
         texts.append(e.text(f"@chunk{number}"))
-        _, ws, *wanted = body.arguments
-        body.call(f"@chunk{number}", ws, body.const("@constants", "ptr"), *wanted)
-    return "\n".join([constants.text(), *texts, body.text("@body")]), size
+    return texts, size
+
+
+def body_function(chunks: Sequence[str], prefetching: bool, further: Sequence[str] = ()) -> str:
+    """Return the IR text of @body, which calls chunks, and then further functions, which do not prefetch."""
+    table = ("wanted",) if prefetching else ()
+    body = Builder([f"ptr %{name}" for name in ("data", "ws", *table)])
+    _, ws, *wanted = body.arguments
+    constants = body.const("@constants", "ptr")
+    for name in chunks:
+        body.call(name, ws, constants, *wanted)
+    for name in further:
+        body.call(name, ws, constants)
+    return body.text("@body")
 
 
 def _cut(nodes: list[Node]) -> list[list[Node]]:

@@ -1,0 +1,47 @@
+"""The choice between texts of derivatives and differentiated graphs.
+
+The matrices of derivatives of inverse and forward dynamics have texts of their own, in order n d and n d^2, which take
+half of the operations of a differentiated graph. They are used for the default methods of these questions, unless
+bodies are in a fluid. All other derivatives, and products with tangents and cotangents, differentiate the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...graph import Scalar
+from ...model import ConcreteTree, Input, Model, core_size
+from ...records import dataclass
+from ..registry import find, find_question
+
+__all__ = ["Analytic", "analytic"]
+
+
+@dataclass(frozen=True, slots=True)
+class Analytic:
+    """A question whose answer has the derivatives of another one, as square matrices one after the other."""
+
+    question: str
+    arguments: tuple[str, ...]
+    """The arguments by which the matrices are derivatives, in order."""
+
+    def blocks(self, tree: ConcreteTree, inputs: Sequence[Input], wrt: Sequence[str]) -> list[Scalar]:
+        """Return the scalars of the matrices by some of the arguments, one after the other."""
+        scalars: Sequence[Scalar] = find(self.question)[1].function(tree, *inputs).scalars
+        size = core_size(tree.model, "matrix")
+        starts = [size * self.arguments.index(x) for x in wrt]
+        return [x for start in starts for x in scalars[start : start + size]]
+
+
+_TEXTS = {
+    "inverse_dynamics": Analytic("inverse_dynamics_derivatives", ("q", "v", "a")),
+    "forward_dynamics": Analytic("forward_dynamics_derivatives", ("q", "v", "tau")),
+}
+
+
+def analytic(model: Model, question: str, method: str | None) -> Analytic | None:
+    """Return the text for the derivatives of a question by a method; None if its graph is differentiated instead."""
+    found = _TEXTS.get(question)
+    if found is None or model.in_fluid or method not in (None, find_question(question).default):
+        return None
+    return found
