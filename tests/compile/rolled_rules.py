@@ -13,6 +13,7 @@ from ordern.compile.trace.rolled_check import ON_THE_WAY, check_reads
 from ordern.compile.trace.rolled_program import (
     Block,
     Clear,
+    Copy,
     Fetch,
     Fetched,
     IsFreedom,
@@ -79,7 +80,7 @@ class _Checker:
             where = f"{block.graph.name}: {step!r}"
             if isinstance(step, Loop):
                 self.loop(step, kinds, freedoms)
-            elif isinstance(step, Clear):
+            elif isinstance(step, (Clear, Copy)):
                 assert step.array.kind == "array", f"{where}: is no array"
             elif isinstance(step, Fetch):
                 assert isinstance(step.value.data, Fetched), f"{where}: fetches no place"

@@ -83,13 +83,18 @@ class Code:
     """True if the code reads the tables for loops over freedoms."""
     numbers: tuple[int, ...] | None = None
     """The places of the numbers that vary which the code reads (see `ordern.model.varied_rows`); None for all."""
+    from_root: bool = False
+    """True if the code reads the tables of paths from the root."""
 
 
 def _is_places(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple)) and all(type(x) is int and x >= 0 for x in value))
 
 
-_FIELDS = {"way": WAYS.__contains__, "numbers": _is_places, **cache.CODE_FIELDS}
+_FIELDS = {
+    **{"way": WAYS.__contains__, "numbers": _is_places, "from_root": lambda x: type(x) is bool},
+    **cache.CODE_FIELDS,
+}
 """The fields of `Code` in a cache entry, beside the object, each with the test that a stored value must pass."""
 
 
@@ -101,7 +106,8 @@ def load(request: Request, dtype: str) -> Machine:
         from .trace.rolled_tables import Data
 
         frame = dict(request.options).get("frame")
-        tables = Data(request.model, dtype, frame.body if isinstance(frame, Frame) else None, code.freedoms)
+        body = frame.body if isinstance(frame, Frame) else None
+        tables = Data(request.model, dtype, body, code.freedoms, code.from_root)
     layout = layout_of(request, code.lanes, code.way, code.numbers)
     return Machine(code, layout, tables, request.question.name, dtype)
 

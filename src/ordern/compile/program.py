@@ -57,7 +57,9 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
     made = _assembled(body, layout, on, prefetching=False)
-    return Code(way, made, workspace, estimate(program).total, on.lanes, program.has_freedoms, numbers)
+    operations = estimate(program).total
+    read = program.has_freedoms, numbers, program.walks_from_root
+    return Code(way, made, workspace, operations, on.lanes, *read)
 
 
 def _read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | None:
@@ -142,7 +144,10 @@ def _chosen(request: Request) -> tuple[str, StraightCode | None]:
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled", None
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
-    program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
+    try:
+        program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
+    except CompileError:  # the gradients of some methods keep too many numbers
+        return "unrolled", None
     if estimate(program).total <= UNROLL_LIMIT:
         return "unrolled", None
     # methods that work on matrices compute all of them as loops, and much less in straight-line code

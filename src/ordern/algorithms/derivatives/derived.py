@@ -99,7 +99,8 @@ def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | 
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
-        known = replace(algorithm, question=name, function=text, sweeps=False, alias_of="")
+        sweeps = algorithm.sweeps and mode != "jacobian"
+        known = replace(algorithm, question=name, function=text, sweeps=sweeps, alias_of="")
         _METHODS[name, algorithm] = known
     return asked, known
 

@@ -35,7 +35,7 @@ __all__ = ["Written", "c_source"]
 _ELEMENTS = {"float64": "double", "float32": "float"}
 _SHORT = 2**15
 """Indices below this are of type int, which has 16 bits on small machines."""
-_TABLES = ("rows", "meta", "path", "freedoms", "order", "v_order")
+_TABLES = ("rows", "meta", "path", "freedoms", "order", "v_order", "above", "above_at", "v_above", "v_above_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,8 @@ def _rolled(request: Request, layout: Layout, element: str, work: str) -> Writte
     given: Regions = {Memory("input", k): (0, 1) for k in range(len(layout.inputs))}
     given[Memory("result")] = 0, 1
     regions, end = assign_memory(program, uses, 0, given)
-    data = Data(request.model, _dtype(element), program.frame_body, program.has_freedoms)
-    arrays = (data.rows, data.meta, data.path, data.freedoms, data.order, data.v_order)
-    largest = max(end, *(math.prod(x.shape) for x in arrays), *(x.size for x in (*layout.inputs, layout.output)))
+    data = Data(request.model, _dtype(element), program.frame_body, program.has_freedoms, program.walks_from_root)
+    largest = max(end, *(math.prod(x.shape) for x in data.arrays), *(x.size for x in (*layout.inputs, layout.output)))
     integer = "int" if largest < _SHORT else "long"
     e = CWriter(element, integer)
     taken = [*layout.inputs, layout.output, Operand(work, ())]
@@ -148,7 +147,7 @@ def _rolled(request: Request, layout: Layout, element: str, work: str) -> Writte
     e.clear(Expression(e, layout.output.name), 0, layout.output.size)  # entries that no loop writes are zero
     RolledWriter(program, regions, e, base, Tables(*(Expression(e, name) for name in names))).program(uses)
     lines = e.text()
-    used = [(n, x) for n, x in zip(names, arrays, strict=True) if re.search(rf"\b{n}\[", lines)]
+    used = [(n, x) for n, x in zip(names, data.arrays, strict=True) if re.search(rf"\b{n}\[", lines)]
     tables = "\n".join(_table(n, x, element if n == names[0] else integer) for n, x in used)
     return Written(lines, estimate(program), tables, max(1, end))
 

@@ -174,6 +174,11 @@ class CWriter:
         with self.each(size) as k:
             self.store(self.constant(0.0), base.at(k + start))
 
+    def copy(self, base: Expression, start: int, source: Expression, source_start: int, size: int) -> None:
+        """Write a part of an array to another array."""
+        with self.each(size) as k:
+            self.store(self.load(source.at(k + source_start)), base.at(k + start))
+
     def splat(self, scalar: Any) -> str:
         """Return a number as text: there is one state."""
         return str(scalar)

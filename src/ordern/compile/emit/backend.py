@@ -63,6 +63,9 @@ class Backend(Protocol):
     def clear(self, base: Any, start: int, size: int) -> None:
         """Write zeros to a part of the workspace."""
 
+    def copy(self, base: Any, start: int, source: Any, source_start: int, size: int) -> None:
+        """Write a part of the workspace, or of an argument, to another part."""
+
     def splat(self, scalar: Any) -> str:
         """Return a number that is the same in every state."""
 

@@ -120,6 +120,11 @@ class TextEmitter(Builder):
         with self.counted(size) as k:
             self.store(self.constant(0.0), base.at(k + start, self.vector))
 
+    def copy(self, base: Value, start: int, source: Value, source_start: int, size: int) -> None:
+        """Write vectors of an array to another array."""
+        with self.counted(size) as k:
+            self.store(self.load(source.at(k + source_start, self.vector)), base.at(k + start, self.vector))
+
     def shuffle(self, a: str, b: str, picks: Iterable[int]) -> str:
         """Pick numbers from two vectors; the indices of the second follow those of the first."""
         indices = ", ".join(f"i32 {k}" for k in picks)

@@ -2,8 +2,8 @@
 
 `RolledWriter` writes a rolled program through a `Backend`, which knows the language: LLVM IR here, C in `compile/c`.
 The tables are rows of numbers; rows of (kind, parent, q start, v start, first freedom if no joint followed another);
-the path to the frame; and if there are loops over freedoms, rows of `FreedomTables` and the two orders that these
-refer to.
+the path to the frame; if there are loops over freedoms, rows of `FreedomTables` and the two orders that these refer to;
+and if there are walks in reverse, the paths from the root.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 from ...graph import Node, live
 from ..trace.layout import Layout
+from ..trace.rolled_check import ON_THE_WAY
 from ..trace.rolled_memory import Regions, Use, assign_memory
 from ..trace.rolled_program import (
     Block,
+    Copy,
     Fetch,
     IsFreedom,
     Loop,
@@ -51,7 +53,7 @@ def emit_rolled(program: Program, layout: Layout, target: Target) -> tuple[str, 
     init, body = TextEmitter(target, arguments=arguments), TextEmitter(target, arguments=arguments)
     init.clear(init.arguments[1], layout.output_tile, layout.output.size)  # entries that no loop writes stay zero
     data, workspace = body.arguments
-    tables = Tables(*(data.at(k, "ptr").load("ptr") for k in range(6)))
+    tables = Tables(*(data.at(k, "ptr").load("ptr") for k in range(len(Tables._fields))))
     RolledWriter(program, regions, body, lambda memory: workspace, tables).program(uses)
     return "\n".join([init.text("@init"), body.text("@body")]), end
 
@@ -65,6 +67,10 @@ class Tables(NamedTuple):
     free: Quantity
     order: Quantity
     v_order: Quantity
+    bodies_above: Quantity
+    bodies_at: Quantity
+    freedoms_above: Quantity
+    freedoms_at: Quantity
 
 
 class RolledWriter:
@@ -97,9 +103,11 @@ class RolledWriter:
 
     def _loop(self, loop: Loop, outer: Where) -> None:
         where = dict(outer)
-        if loop.over == "ancestors":
+        if loop.inward and loop.over in ON_THE_WAY:
+            self._from_root(loop, where)
+        elif loop.over == "ancestors":
             self._walk(loop, where)
-        elif loop.over in ("elimination path", "same joint"):
+        elif loop.over in ON_THE_WAY:
             self._climb(loop, where)
         else:
             self._range(loop, where)
@@ -133,6 +141,28 @@ class RolledWriter:
         with self._e.each(n, loop.inward) as k:
             number = k if table is None else table.load("i64", k if start is None else start + k)
             self._by_kind(loop, blocks, {**where, **self._index(loop, number, root)})
+
+    def _from_root(self, loop: Loop, where: Where) -> None:
+        """Write a walk in reverse, which ends at the body or freedom that the walk begins with."""
+        itself, tables = loop.itself, self._tables
+        last: Quantity = where.get(Position("freedom", str(loop.of)))
+        table = None
+        if loop.over == "same joint":
+            start, stop = self._of(loop, where, _FIRST), last + 1 if itself else last
+        else:
+            at, table = tables.freedoms_at, tables.freedoms_above
+            if loop.over == "ancestors":
+                at, table = tables.bodies_at, tables.bodies_above
+                itself = loop.of is not None
+                last = self._of(loop, where, _BODY) if itself else where[Position("body", "i")]
+            start, end = at.load("i64", last), at.load("i64", last + 1)
+            stop = end if itself else end - 1
+        with self._e.repeat():
+            k = self._e.carried(start)
+            self._e.leave_unless(k.value.differs(stop))
+            number = k.value if table is None else table.load("i64", k.value)
+            self._by_kind(loop, loop.blocks, {**where, **self._index(loop, number)})
+            k.next = k.value + 1
 
     def _climb(self, loop: Loop, where: Where) -> None:
         """Write a loop over the freedoms above one: while there are any, or while they are of its joint."""
@@ -226,7 +256,11 @@ class RolledWriter:
                 self._loop(step, where)
             elif step.array in self._regions:
                 start, size = self._regions[step.array][0], self._program.arrays[step.array.number]
-                self._e.clear(self._base(step.array), start, size)
+                if isinstance(step, Copy):
+                    source = self._base(step.source), self._regions[step.source][0]
+                    self._e.copy(self._base(step.array), start, *source, size)
+                else:
+                    self._e.clear(self._base(step.array), start, size)
             self._e.memo = memo
         self._stores(pending, names, where)
 

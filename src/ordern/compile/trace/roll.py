@@ -12,6 +12,7 @@ from dataclasses import field
 from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...algorithms.derivatives.derived import Derived
 from ...errors import TraceError
 from ...graph import Graph, Node, Scalar
 from ...model import (
@@ -33,6 +34,7 @@ from ...records import dataclass
 from ...spatial import FixedSize
 from .layout import Layout
 from .rolled_check import check_reads
+from .rolled_derived import trace_derived
 from .rolled_fields import RolledColumns, RolledField, RolledOwn, RolledPairs, RolledRegister, RolledVector
 from .rolled_numbers import VariedColumns
 from .rolled_program import (
@@ -65,6 +67,12 @@ def trace_rolled(request: Request, layout: Layout) -> Program:
     tree = RolledTree(request.model, len(request.ports))
     tree.frames = request.frames
     ports = count_from()
+    if isinstance(request.algorithm.function, Derived):
+        given = [p.name for p in request.question.inputs if not p.optional or p.name in request.present]
+        memories = {name: Memory("input", next(ports)) for name in given}
+        trace_derived(tree, request.algorithm.function, memories, dict(request.options))
+        check_reads(tree.program)
+        return tree.program
     inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in request.slots]
     result = request.algorithm.function(tree, *inputs, **dict(request.options))
     written = 0
@@ -343,7 +351,26 @@ class RolledTree(Tree):
 
     def input(self, kind: str, port: int) -> Input:
         """Return an argument, which is already in memory."""
-        return Input(self, kind, lambda at: self.leaf(_place(Memory("input", port), at)))
+        return self.argument(kind, Memory("input", port))
+
+    def argument(self, kind: str, memory: Memory) -> Input:
+        """Return an argument whose numbers are in a memory that does not change."""
+        return Input(self, kind, lambda at: self.leaf(_place(memory, at)))
+
+    def begin_section(self) -> None:
+        """End the straight code that is being traced: what follows comes after all sections of the program."""
+        self._straight = None
+
+    def part(self, kind: str, memory: Memory, start: int) -> Output:
+        """Return a result that is part of an array, and begins at a number of it; it is only written."""
+
+        def write(at: Affine | int, x: Scalar) -> None:
+            self.store(_place(memory, at + start), x)
+
+        def read(at: Affine | int) -> Scalar:
+            raise TraceError("a part of a result cannot be read")
+
+        return Output(self, kind, read, write, memory)
 
     def unit(self, kind: str, d: Freedom) -> Input:
         """Return an argument of zeros, with a one at a freedom."""

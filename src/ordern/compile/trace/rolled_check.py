@@ -7,7 +7,7 @@ tests check the other rules of programs.
 from __future__ import annotations
 
 from ...errors import TraceError
-from .rolled_program import Block, Clear, Fetch, Loop, Memory, Place, Position, Program, Store, Terms
+from .rolled_program import Block, Clear, Copy, Fetch, Loop, Memory, Place, Position, Program, Store, Terms
 
 __all__ = ["ON_THE_WAY", "check_reads"]
 
@@ -52,7 +52,7 @@ class _Reads:
                 self._read(step.value.data.place, stage, chained)
             elif isinstance(step, Store):
                 self._first_set.setdefault(step.place.memory[:2], stage)
-            elif isinstance(step, Clear):
+            elif isinstance(step, (Clear, Copy)):
                 self._first_set.setdefault(step.array[:2], stage)
             elif step.over in ON_THE_WAY:
                 self.loop(step, stage, chained)

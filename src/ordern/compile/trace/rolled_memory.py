@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ...graph import Node, live
 from ...records import dataclass
-from .rolled_program import Block, Fetched, Loop, Memory, Place, Program, Store
+from .rolled_program import Block, Copy, Fetched, Loop, Memory, Place, Program, Store
 
 __all__ = ["Regions", "Use", "assign_memory"]
 
@@ -31,6 +31,7 @@ class Use:
         leaves = (node.data for nodes in needed.values() for node in nodes if node.op == "leaf")
         places = (leaf.place if isinstance(leaf, Fetched) else leaf for leaf in leaves)
         read = {place.memory for place in places if isinstance(place, Place)}
+        read |= {step.source for block in section.all() for step in block.steps if isinstance(step, Copy)}
         stores = (step for block in section.all() for step in block.steps if isinstance(step, Store))
         used = (*read, *(step.place.memory for step in stores))
         return cls(read, {memory.number for memory in used if memory.kind == "field"}, needed)

@@ -20,6 +20,7 @@ __all__ = [
     "Affine",
     "Block",
     "Clear",
+    "Copy",
     "Fetch",
     "Fetched",
     "IsFreedom",
@@ -131,6 +132,14 @@ class Clear:
     array: Memory
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Write the entries of an argument or array to another array of the same size."""
+
+    array: Memory
+    source: Memory
+
+
 @dataclass(slots=True)
 class Block:
     """The body of a loop for one kind of joint (on a walk, for a pair of kinds) or for a freedom; or straight code."""
@@ -138,7 +147,7 @@ class Block:
     graph: Graph
     kinds: dict[str, int]
     """The kind of body "i", and on a walk of "j"."""
-    steps: list[Store | Fetch | Clear | Loop] = field(default_factory=list)
+    steps: list[Store | Fetch | Clear | Copy | Loop] = field(default_factory=list)
     fields: list[int] = field(default_factory=list)
     """The fields that begin here: their values at the base are set whenever the block runs."""
 
@@ -178,7 +187,7 @@ class Loop:
     blocks: list[Block] = field(default_factory=list)
     of: str | None = None
     inward: bool = False
-    """True if it runs from the last to the first."""
+    """True if it runs from the last to the first. A walk along ancestors or a path then begins at the root."""
     itself: bool = False
     """True if the freedom `of` is visited too, where the loop leads away from it."""
 
@@ -211,6 +220,13 @@ class Program:
     def path(self) -> list[int]:
         """Return the bodies from the base to the frame."""
         return path_to(self.model, self.frame_body)
+
+    @property
+    def walks_from_root(self) -> bool:
+        """True if some loops lead from the root to a body or freedom: walks in reverse."""
+        blocks = (block for section in self.sections for block in section.all())
+        steps = (step for block in blocks for step in block.steps if isinstance(step, Loop))
+        return any(step.inward and step.over in ("ancestors", "elimination path") for step in steps)
 
     @property
     def has_freedoms(self) -> bool:

@@ -1,0 +1,145 @@
+"""The gradient of forward dynamics in four sweeps, for robots that are compiled as loops.
+
+    w . qdd is to be differentiated by q, qd, tau and external forces:    mu = M^-1 w,    gradient = -d/dx (mu . ID),
+
+with inverse dynamics ID at the accelerations qdd that forward dynamics gives (see `implicit`). The gradient by tau is
+mu. The articulated-body sweeps serve both right sides, tau and w:
+
+    outward   X, S, w, r, c, IA, pA                                            as in `articulated_body`
+    inward    D, G, nu, IA_p, pA_p                                             as there, and
+              e_i = weight_i - S_i^T z_i,    z_p += X_i^T (z_i + G_i e_i)
+    outward   qdd, a                                                           as there, and
+              m' = X_i m_p,    mu_i = D_i^-1 e_i - G_i^T m',    m_i = m' + S_i mu_i
+              f_i = I_i a_i + b_i - external_i
+    inward    L_i = abar_i . a_i + wbar_i . w_i - m_i . f_i' - mu_i . (S_i^T f_i + g_i) - m_p . X_i^T f_i
+              qbar_i, qdbar_i, wbar_p, abar_p  +=  the derivatives of L_i by q_i, qd_i, w_p, a_p
+              f_p += X_i^T f_i
+
+m is the motion of the bodies at joint velocities mu, -m the adjoint of the forces. In L_i, the motion w_i, a_i of body
+i and the force f_i' on it alone are functions of q_i, qd_i, w_p and a_p; all else is constant. Reverse mode
+differentiates it, one body at a time. Cost: order n, twice the operations of forward dynamics.
+
+Reference: Carpentier and Mansard 2018, sec. III, for the gradient by mu; Jain 1991, eqs. (45), (46), for the sweeps;
+Griewank and Walther 2008, chapter 3, for reverse mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...graph import OPS, Node, Scalar, live
+from ...graph.derive import reverse
+from ...model import Base, Bodies, Index, Joints, Model, Output, Tree
+from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate, leaves, rebuild
+from ...spatial.linear import dot
+
+__all__ = ["dynamics_gradient", "has_dynamics_gradient"]
+
+
+def has_dynamics_gradient(model: Model) -> bool:
+    """Return True if the sweeps hold for a robot: no joint follows another, and no body is in a fluid."""
+    return not model.tables.couplings and not model.in_fluid
+
+
+def dynamics_gradient(
+    tree: Tree, q: Joints, qd: Joints, tau: Joints, weights: Joints, external: Bodies, v0: Base, a0: Base,
+    gradients: Mapping[str, Output],
+) -> tuple[Spin, Force]:  # fmt: skip
+    """Fill in the gradients of the sum of weights times qdd by q, v, tau and external, those that `gradients` names.
+
+    Positions vary along velocities. Return the gradients by the angular velocity and by the acceleration of the base.
+    """
+    w = tree.field(Spin, base=Spin(v0[tree.base].angular))
+    a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
+    IA, pA, z, f = tree.field(ArticulatedInertia), tree.field(Force), tree.field(Force), tree.field(Force)
+    m, abar, wbar = tree.field(Motion), tree.field(Force), tree.field(Spin)
+    X, S, r, c, G, D, nu, e, qdd, mu = (tree.own() for _ in range(10))
+
+    for i, p in tree.outward():
+        X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
+        vJ = S[i] @ qd[i]
+        w[i] = X[i] @ w[p] + vJ
+        r[i] = X[i].centripetal(w[p])
+        c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
+        IA[i] = i.articulated_inertia
+        pA[i] = w[i].gyroscopic(i.rigid_inertia) - external[i]
+        z[i] = Force.zero()
+
+    for i, p in tree.inward():
+        G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
+        u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
+        innovation = weights[i] - S[i].T @ z[i]
+        nu[i], e[i] = D[i].solve(u), D[i].solve(innovation)
+        Ip = X[i].T @ Ia @ X[i]
+        IA[p] += Ip
+        pA[p] += X[i].T @ (pA[i] + Ia @ c[i] + G[i] @ u) + Ip @ r[i]
+        z[p] += X[i].T @ (z[i] + G[i] @ innovation)
+
+    for i, p in tree.outward():
+        a_, m_ = X[i] @ (a[p] + r[i]) + c[i], X[i] @ m[p]
+        qdd[i], mu[i] = nu[i] - G[i].T @ a_, e[i] - G[i].T @ m_
+        a[i], m[i] = a_ + S[i] @ qdd[i], m_ + S[i] @ mu[i]
+        f[i] = i.rigid_inertia @ a[i] + w[i].gyroscopic(i.rigid_inertia) - external[i]
+        abar[i], wbar[i] = Force.zero(), Spin.zero()
+        if "tau" in gradients:
+            gradients["tau"][i] = mu[i]
+        if "external" in gradients:
+            gradients["external"][i] = Force(m[i].angular, m[i].linear)
+
+    for i, p in tree.inward():
+        step = _Step(i, q[i], qd[i], qdd[i], w[p], a[p])
+        back = step.X.T @ f[i]
+        work = _dot(m[i], step.force) + _product(mu[i], step.S.T @ f[i] + i.gyration(q[i], qd[i])) + _dot(m[p], back)
+        L = _dot(step.a, abar[i]) + dot(step.w.w, wbar[i].w) - work
+        known = ((step.X, X[i]), (step.S, S[i]), (step.w, w[i]), (step.a, a[i]))
+        qbar, qdbar, wbar_p, abar_p = _derivatives(L, (q[i], qd[i], w[p], a[p]), known)
+        if "q" in gradients:
+            rates = [i.joint.rate(q[i], unit) for unit in _units(len(qd[i]))]
+            gradients["q"][i] = Freedoms(_product(qbar, rate) for rate in rates)
+        if "v" in gradients:
+            gradients["v"][i] = qdbar
+        wbar[p] = Spin(tuple(x + y for x, y in zip(wbar[p].w, wbar_p.w, strict=True)))
+        abar[p] += Force(abar_p.angular, abar_p.linear)
+        f[p] += X[i].T @ f[i]
+    return wbar[tree.base], abar[tree.base]
+
+
+class _Step:
+    """The motion of a body, and the force on it alone, from the motion of its parent."""
+
+    def __init__(self, i: Index, q: Freedoms, qd: Freedoms, qdd: Freedoms, w: Spin, a: Motion) -> None:
+        self.X, self.S = i.transform(q), i.subspace(q)
+        vJ = self.S @ qd
+        self.w = self.X @ w + vJ
+        r, c = self.X.centripetal(w), self.w.coriolis(vJ) + i.bias(q, qd)
+        self.a = self.X @ (a + r) + c + self.S @ qdd
+        self.force = i.rigid_inertia @ self.a + self.w.gyroscopic(i.rigid_inertia)
+
+
+def _derivatives(L: Scalar, by: Sequence[Any], known: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Return the derivatives of L by values that are leaves, with known values in the place of equal ones."""
+    found = reverse([L], [1.0], [x for value in by for x in leaves(value)])
+    pairs = (pair for one, other in known for pair in zip(leaves(one), leaves(other), strict=True))
+    values = {x.index: y for x, y in pairs if isinstance(x, Node)}
+    for node in live(x for x in found if isinstance(x, Node)):
+        if node.index not in values:
+            operands = (values[a.index] for a in node.args)
+            values[node.index] = OPS[node.op].evaluate(*operands) if node.args else node
+    scalars = iter([values[x.index] if isinstance(x, Node) else x for x in found])
+    return [rebuild(value, scalars) for value in by]
+
+
+def _dot(m: Motion, f: Force) -> Scalar:
+    return dot(m.angular, f.angular) + dot(m.linear, f.linear)
+
+
+def _product(a: Freedoms, b: Freedoms) -> Scalar:
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
+def _units(n: int) -> list[Freedoms]:
+    return [Freedoms(float(k == d) for k in range(n)) for d in range(n)]

@@ -1,0 +1,310 @@
+"""Trace a question about derivatives as loops: trace the question itself, and transform its program.
+
+Rates of positions come from velocities before the program runs, and gradients by positions become gradients by
+velocities after its reverse has run: loops over bodies, in which each joint type has its own formula. The tangents of
+answers that are positions or poses come from their rates in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ...algorithms.derivatives.derived import Derived, _Ends, tangent_kind
+from ...algorithms.derivatives.dynamics_gradient import dynamics_gradient, has_dynamics_gradient
+from ...algorithms.forward_dynamics.articulated_body import articulated_body
+from ...errors import CompileError
+from ...graph import Jet, Node, Scalar
+from ...joints import Joint
+from ...model import Index, Output, core_size, result_scalars
+from ...records import dataclass
+from ...spatial import Freedoms
+from .rolled_forward import Forward
+from .rolled_program import Clear, Copy, Memory, Place, Position
+from .rolled_reverse import Reverse
+
+if TYPE_CHECKING:
+    from .roll import RolledTree
+
+__all__ = ["trace_derived"]
+
+_Q, _V = ((1, Position("q", "i")),), ((1, Position("v", "i")),)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The memories that hold the answer of a question: an array for each body's part, and then further numbers."""
+
+    array: Memory | None
+    size: int
+    """The size of the array."""
+    more: Memory | None
+    count: int
+    """The number of further numbers."""
+
+
+def trace_derived(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], options: dict[str, Any]) -> None:
+    """Trace a derivative, given the memories of its arguments by name; the result is in the program's result."""
+    extra = [p.name for p in derived.asked.inputs if p.name not in {x.name for x in derived.base.inputs}]
+    if _has_sweeps(tree, derived):
+        _sweep(tree, derived, inputs, inputs[extra[0]])
+        return
+    answer = _traced(tree, derived, inputs, options)
+    if derived.mode == "jvp":
+        _Rates(tree, derived, inputs, answer).trace(dict(zip(derived.wrt, extra, strict=True)))
+    else:
+        _Gradient(tree, derived, inputs, answer).trace(inputs[extra[0]])
+
+
+def _has_sweeps(tree: RolledTree, derived: Derived) -> bool:
+    """Return True if a derivative is a gradient of forward dynamics that has a text of its own."""
+    text = derived.algorithm.function is articulated_body
+    return derived.mode == "vjp" and text and has_dynamics_gradient(tree.model)
+
+
+def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotangent: Memory) -> None:
+    """Trace the gradient of forward dynamics as sweeps."""
+    ports = derived.base.inputs
+    kinds = {p.name: tangent_kind(p.kind) for p in ports}
+    result = tree.new_array(sum(core_size(tree.model, kinds[x]) for x in derived.wrt))
+    tree.program.result = result.number
+    tree.block.steps.append(Clear(result))
+    starts, start = {}, 0
+    for x in derived.wrt:
+        starts[x], start = start, start + core_size(tree.model, kinds[x])
+    arguments = [tree.argument(p.kind, inputs[p.name]) if p.name in inputs else tree.zeros(p.kind) for p in ports]
+    outputs = {x: tree.part(kinds[x], result, at) for x, at in starts.items() if kinds[x] != "motion"}
+    q, qd, tau, external, v0, a0 = arguments
+    spin, force = dynamics_gradient(tree, q, qd, tau, tree.argument("v", cotangent), external, v0, a0, outputs)
+    for x, scalars in (("base_velocity", (*spin.w, 0.0, 0.0, 0.0)), ("base_acceleration", force.scalars)):
+        if x in starts:
+            for k, number in enumerate(scalars):
+                tree.store(Place(result, starts[x] + k), number)
+
+
+def _traced(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], options: dict[str, Any]) -> _Answer:
+    """Trace the question that is differentiated, or the derivative."""
+    base, algorithm = derived.base, derived.algorithm
+    size = core_size(tree.model, base.output, tree.frames)
+    if isinstance(algorithm.function, Derived):
+        trace_derived(tree, algorithm.function, inputs, options)
+        assert tree.program.result is not None
+        return _Answer(Memory("array", tree.program.result), size, None, 0)
+    accepted = algorithm.accepts(base)
+    arguments = [
+        tree.argument(p.kind, inputs[p.name]) if p.name in inputs else tree.zeros(p.kind)
+        for p in base.inputs
+        if p.name in accepted
+    ]
+    result = algorithm.function(tree, *arguments, **options)
+    parts = result if isinstance(result, tuple) and result else (result,)
+    array, written = None, 0
+    if isinstance(parts[0], Output):
+        array, result = parts[0].scalars, parts[1:]
+        written = tree.program.arrays[array.number]
+    scalars = result_scalars(result, size - written)
+    more = tree.new_array(len(scalars)) if scalars else None
+    if more is not None:
+        for k, x in enumerate(scalars):
+            tree.store(Place(more, k), x)
+    return _Answer(array, written, more, len(scalars))
+
+
+class _Transformed:
+    """What the two modes have in common."""
+
+    def __init__(self, tree: RolledTree, derived: Derived, inputs: dict[str, Memory], answer: _Answer) -> None:
+        self.tree, self.program, self.answer, self.inputs = tree, tree.program, answer, inputs
+        self.kind = derived.base.output
+        self.wrt = derived.wrt
+        self.kinds = {p.name: p.kind for p in derived.base.inputs}
+        mapped = tangent_kind(self.kind) != self.kind
+        self.by_joint, self.by_pose = mapped and answer.array is not None, mapped and answer.array is None
+        if self.by_joint and self.kind != "q":
+            raise CompileError(f"derivatives of answers of the kind {self.kind!r} cannot be compiled as loops")
+
+    @property
+    def answers(self) -> set[Memory]:
+        """The memories of the answer."""
+        return {m for m in (self.answer.array, self.answer.more) if m is not None}
+
+    def bodies(self) -> Any:
+        """Visit the bodies that have coordinates of their own, as a loop of its own."""
+        self.tree.begin_section()
+        return ((i, p) for i, p in self.tree.outward() if not i.kind.follows)
+
+    def read(self, memory: Memory, offset: int, terms: Any, count: int) -> list[Node]:
+        """Read numbers of one body."""
+        return [self.tree.fetch(Place(memory, offset + k, terms)) for k in range(count)]
+
+    def rates(self, i: Index, position: Memory) -> list[list[Scalar]]:
+        """Return the rates of a joint's positions for each unit velocity."""
+        q, nv = Freedoms(self.read(position, 0, _Q, i.kind.joint.nq)), i.kind.joint.nv
+        return [list(i.joint.rate(q, _unit(nv, k))) for k in range(nv)]
+
+    def tangents(self, i: Index, position: Memory) -> list[list[Scalar]]:
+        """Return the tangents of a joint's positions for unit rates of each of them."""
+        nq = i.kind.joint.nq
+        q = self.read(position, 0, _Q, nq)
+        joint = i.joint.with_parameters(tuple(Jet(x) for x in i.joint.parameters))
+        columns = []
+        for k in range(nq):
+            moved = Freedoms(Jet(x, float(k == n)) for n, x in enumerate(q))
+            found = joint.difference(Freedoms(map(Jet, q)), moved)
+            columns.append([x.rate if isinstance(x, Jet) else 0.0 for x in found])
+        return columns
+
+    def poses(self, results: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Return the tangents of poses for unit rates of each of their numbers."""
+        ends = _Ends(cast("Any", self.tree), self.kind, results)
+        units = ([float(k == n) for n in range(len(results))] for k in range(len(results)))
+        return [ends.tangents(unit) for unit in units]
+
+
+class _Rates(_Transformed):
+    """The rates of an answer along tangents of arguments."""
+
+    def trace(self, tangents: dict[str, str]) -> None:
+        """Add rates to the program, and make the rates of the answer its result."""
+        tree, program = self.tree, self.program
+        given, program.sections = program.sections, []
+        moving = {self.inputs[x]: self._moving(x, self.inputs[name]) for x, name in tangents.items()}
+        before, program.sections = program.sections, given
+        forward = Forward(program, moving, self.answers)
+        program.sections[:0] = before
+        tree.begin_section()
+        array, more = (None if m is None else forward.array(m) for m in (self.answer.array, self.answer.more))
+        if self.by_joint:
+            self._joints(array)
+            return
+        program.result = None
+        if self.answer.array is not None:
+            result = tree.new_array(self.answer.size) if array is None else array
+            program.result = result.number
+            if array is None:
+                tree.block.steps.append(Clear(result))
+        if self.answer.more is not None:
+            self._numbers(self.answer.more, more)
+
+    def _moving(self, name: str, tangent: Memory) -> Memory:
+        """Return the memory of the rates of an argument: of a position, from a velocity."""
+        if self.kinds[name] != "q" or _is_plain(self.tree):
+            return tangent
+        rates = self.tree.new_array(self.tree.model.nq)
+        for i, _ in self.bodies():
+            columns = self.rates(i, self.inputs[name])
+            v = self.read(tangent, 0, _V, i.kind.joint.nv)
+            for k in range(i.kind.joint.nq):
+                self.tree.store(Place(rates, k, _Q), _dot(v, [column[k] for column in columns]))
+        return rates
+
+    def _joints(self, rates: Memory | None) -> None:
+        """Store the tangents of positions."""
+        position = self.answer.array
+        assert position is not None
+        result = self.tree.new_array(self.tree.model.nv)
+        self.program.result = result.number
+        for i, _ in self.bodies():
+            nq, nv = i.kind.joint.nq, i.kind.joint.nv
+            columns = self.tangents(i, position)
+            moving = [0.0] * nq if rates is None else self.read(rates, 0, _Q, nq)
+            for k in range(nv):
+                self.tree.store(Place(result, k, _V), _dot(moving, [column[k] for column in columns]))
+
+    def _numbers(self, values: Memory, rates: Memory | None) -> None:
+        """Store the rates of numbers, or the tangents of poses."""
+        tree, count = self.tree, self.answer.count
+        found: list[Scalar] = [0.0] * count if rates is None else self.read(rates, 0, (), count)
+        if self.by_pose:
+            columns = self.poses(self.read(values, 0, (), count))
+            found = [_dot(found, row) for row in zip(*columns, strict=True)]
+        for k, x in enumerate(found):
+            tree.store(Place(Memory("result"), self.answer.size + k), x)
+
+
+class _Gradient(_Transformed):
+    """The derivatives of a weighted sum of an answer by arguments."""
+
+    def trace(self, cotangent: Memory) -> None:
+        """Append the reverse of the program; its result has the derivatives, one argument after the other."""
+        tree, program, model = self.tree, self.program, self.tree.model
+        tree.begin_section()
+        sizes = {x: core_size(model, tangent_kind(self.kinds[x])) for x in self.wrt}
+        result = tree.new_array(sum(sizes.values()))
+        clears = [result]
+        gradients: dict[Memory, Place] = {}
+        positions: list[tuple[str, Memory, int]] = []
+        start = 0
+        for x in self.wrt:
+            gradients[self.inputs[x]] = Place(result, start)
+            if self.kinds[x] == "q" and not _is_plain(tree):
+                bars = tree.new_array(model.nq)
+                clears.append(bars)
+                gradients[self.inputs[x]] = Place(bars, 0)
+                positions.append((x, bars, start))
+            start += sizes[x]
+        answers = self._weights(cotangent)
+        tree.begin_section()
+        tree.block.steps.extend(Clear(x) for x in clears)
+        Reverse(program, gradients, answers).append()
+        for x, bars, at in positions:
+            for i, _ in self.bodies():
+                columns = self.rates(i, self.inputs[x])
+                bar = self.read(bars, 0, _Q, i.kind.joint.nq)
+                for k, column in enumerate(columns):
+                    tree.store(Place(result, at + k, _V), _dot(bar, column))
+        program.result = result.number
+
+    def _weights(self, cotangent: Memory) -> dict[Memory, Place]:
+        """Return the places at which the adjoints of the answer begin."""
+        tree, answer = self.tree, self.answer
+        found: dict[Memory, Place] = {}
+        if self.by_joint:
+            assert answer.array is not None
+            bars = tree.new_array(tree.model.nq)
+            for i, _ in self.bodies():
+                columns = self.tangents(i, answer.array)
+                w = self.read(cotangent, 0, _V, i.kind.joint.nv)
+                for k, column in enumerate(columns):
+                    tree.store(Place(bars, k, _Q), _dot(w, column))
+            found[answer.array] = Place(bars, 0)
+        elif answer.array is not None:
+            found[answer.array] = self._copied(answer.array, cotangent)
+        if self.by_pose:
+            assert answer.more is not None
+            columns = self.poses(self.read(answer.more, 0, (), answer.count))
+            w = self.read(cotangent, 0, (), len(columns[0]))
+            bars = tree.new_array(answer.count)
+            for k, column in enumerate(columns):
+                tree.store(Place(bars, k), _dot(w, column))
+            found[answer.more] = Place(bars, 0)
+        elif answer.more is not None:
+            found[answer.more] = Place(cotangent, answer.size)
+        return found
+
+    def _copied(self, array: Memory, cotangent: Memory) -> Place:
+        """Return where the adjoints of an array begin: the cotangents, or a copy if they change."""
+        if Reverse.writes_once(self.program, array):
+            return Place(cotangent, 0)
+        bars = self.tree.new_array(self.answer.size)
+        self.tree.block.steps.append(Copy(bars, cotangent))
+        return Place(bars, 0)
+
+
+def _is_plain(tree: RolledTree) -> bool:
+    """Return True if the rates of all positions are the velocities, in the same order."""
+    tables = tree.model.tables
+    types = {type(kind.joint) for kind in tables.kinds}
+    plain = all(x.integrate is Joint.integrate and x.rate is Joint.rate for x in types)
+    return plain and bool((tables.q_start == tables.v_start).all())
+
+
+def _unit(n: int, k: int) -> Freedoms:
+    return Freedoms(float(k == m) for m in range(n))
+
+
+def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
