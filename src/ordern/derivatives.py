@@ -21,6 +21,7 @@ from .arguments import AnyArray
 from .errors import ArgumentError, unknown_name
 from .kernel.arguments import external_forces
 from .kernel.declarations import Answering, Array, Threads, delegated
+from .kernel.settings import frame_list
 from .model import Model, core_shape
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _CLOSED = (
     "actuation",
 )
 """Functions of robots that keep loops closed: `loops.derivatives` has their derivatives."""
+_OF_FRAMES = ("poses", "velocities", "accelerations", "jacobians")
+"""Functions about many frames, which are those of all bodies unless others are listed."""
 _OF_SUBTREES = ("subtree_kinetic_energy", "subtree_potential_energy")
 _MOST_AT_ONCE = 1000
 """The number of derivatives up to which one piece of code computes all of them."""
@@ -221,6 +224,10 @@ class _Call:
         if "subtree" in settings and f"subtree_{question}" in _OF_SUBTREES:
             question = f"subtree_{question}" if settings["subtree"] is not None else question
             settings = settings if question.startswith("subtree") else {}
+        if question in _OF_FRAMES and settings.get("frames") is None:
+            bodies = {"frames": robot._body_frames()} if question == "jacobians" else {}  # type: ignore[attr-defined]
+            settings = {name: x for name, x in settings.items() if name != "frames"} | bodies
+            question = question if bodies else f"body_{question}"
         self.asked: Question = find(question, method)[0]
         if robot.nc:
             require_tree(robot, question)
@@ -255,7 +262,9 @@ class _Call:
     @property
     def answer(self) -> tuple[int, ...]:
         """The shape of a tangent of the answer."""
-        return core_shape(self.robot, tangent_kind(self.asked.output))
+        frames = self._settings.get("frames")
+        count = 0 if frames is None else len(frame_list(self.asked.name, frames))
+        return core_shape(self.robot, tangent_kind(self.asked.output), count)
 
     def by_name(self, what: str, values: Any) -> dict[str, Any]:
         """Return values by the names of arguments, in their order, without those that are None."""

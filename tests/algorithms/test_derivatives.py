@@ -222,7 +222,8 @@ def test_loops_have_derivatives() -> None:
         (lambda r, q: r.vjp("gravity_force", q, q), "must be a tuple of at most 1"),
         (lambda r, q: r.jvp("gravity_force", {"p": q}, {"q": q}), "unknown name among the arguments 'p'"),
         (lambda r, q: r.derivatives.no_such_thing(q), "unknown question 'no_such_thing'"),
-        (lambda r, q: r.derivatives.poses(q, frames=["tool"]), "has no derivatives"),
+        (lambda r, q: r.derivatives.poses(q, frames="tool"), "must be a list of frames"),
+        (lambda r, q: r.derivatives.forward_dynamics(q, q, q, method="conjugate-gradient"), "has no derivatives"),
         (lambda r, q: r.jvp("gravity_force", (q,), (np.ones(3),)), "q_tangent"),
     ],
 )

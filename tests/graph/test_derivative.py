@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import mpmath
+import numpy as np
 import pytest
 from hypothesis import given
 
-from ordern.graph import OPS, Graph, Node, sin, where_less
+from ordern.graph import OPS, Graph, Node, atan2, cos, derive, root_above_zero, sin, sqrt, where_less
 from tests.graph.evaluation import evaluate, forward, reverse
 from tests.graph.expressions import FUNCTIONS, LEAVES, QUICK, leaf_values, real_numbers, settled, steps, traced
 from tests.graph.rules import check
@@ -142,3 +143,40 @@ def test_a_branch_has_the_derivative_of_the_side_taken() -> None:
     rate = forward([where_less(x, 1.0, x * x, 2.0 * x)], {x: 1.0})
     assert evaluate(rate, {"x": 0.25}) == [0.5]
     assert evaluate(rate, {"x": 3.0}) == [2.0]
+
+
+def _branches(x, y):
+    """Functions that are smooth at zero, where the side that is not chosen has infinite partial derivatives."""
+    square = x * x + y * y
+    root = sqrt(square)
+    sinc = where_less(square, 1e-4, 1.0 - square * (1.0 / 6.0 - square / 120.0), sin(root) / root)
+    inner = where_less(square, 1e-6, 1.0, where_less(x, 10.0, atan2(root, cos(root)) / root, 2.0 / square))
+    return [sinc * x, inner * sinc * y, root_above_zero(square) * x, where_less(square, 1e-4, square, root)]
+
+
+@np.errstate(all="ignore")
+@pytest.mark.parametrize("point", [(0.0, 0.0), (3e-4, -2e-4), (0.3, -0.2), (12.0, 0.5)])
+def test_the_side_that_is_not_chosen_has_no_part_in_gradients(point) -> None:
+    graph = Graph()
+    x, y = graph.leaf("x"), graph.leaf("y")
+    roots = [graph.lift(root) for root in _branches(x, y)]
+    values = {"x": np.float64(point[0]), "y": np.float64(point[1])}
+    columns = [evaluate([graph.lift(r) for r in derive.forward(roots, {leaf.index: 1.0})], values) for leaf in (x, y)]
+    for k, root in enumerate(roots):
+        gradient = [graph.lift(g) for g in derive.reverse([root], [1.0], [x, y])]
+        found = evaluate(gradient, values)
+        assert found == pytest.approx([column[k] for column in columns], rel=1e-13, abs=1e-15)
+        twice = [graph.lift(h) for g in gradient for h in derive.reverse([g], [1.0], [x, y])]
+        mixed = [graph.lift(h) for leaf in (x, y) for h in derive.forward(gradient, {leaf.index: 1.0})]
+        assert evaluate(twice, values) == pytest.approx(evaluate(mixed, values), rel=1e-11, abs=1e-14)
+    check(graph)
+
+
+def test_gradients_by_values_inside_of_branches() -> None:
+    graph = Graph()
+    x = graph.leaf("x")
+    inner = x * x
+    root = where_less(x, 1.0, inner * 3.0, inner / x)
+    found = [graph.lift(g) for g in derive.reverse([root], [1.0], [inner, x])]
+    assert evaluate(found, {"x": 0.5}) == [3.0, 3.0]
+    assert evaluate(found, {"x": 2.0}) == [0.5, 1.0]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ordern import Joint
-from ordern.graph import cos, sin
+from ordern.graph import atan2, cos, sin, sqrt, where_less
 from ordern.joints.axis import turned_frame, unit_axis
 from ordern.spatial import Columns, Freedoms, Motion, Subspace, Transform, Turn, Units
 
@@ -92,3 +92,61 @@ class Cylindrical(Joint):
 
     def bias(self, q: Freedoms, v: Freedoms) -> Motion:
         return Motion((0, 0, 0), (0, 0, 0))
+
+
+@dataclass(frozen=True)
+class Ball(Joint):
+    """Any rotation as a unit quaternion, as one writes it down: one branch at small angles, and no care beyond that."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+
+    def transform(self, q: Freedoms) -> Transform:
+        w, x, y, z = q
+        R = (
+            (1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)),
+            (2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
+            (2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)),
+        )
+        return Transform(Turn(R), (0.0, 0.0, 0.0))
+
+    def subspace(self, q: Freedoms) -> Subspace:
+        return Units((0, 1, 2))
+
+    def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
+        return Freedoms((v[1] * h[2] - v[2] * h[1], v[2] * h[0] - v[0] * h[2], v[0] * h[1] - v[1] * h[0]))
+
+    def integrate(self, q: Freedoms, v: Freedoms) -> Freedoms:
+        square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+        angle = sqrt(square)
+        k = where_less(square, 1e-3, 0.5 - square * (1 / 48 - square * (1 / 3840)), sin(angle / 2) / angle)
+        c = where_less(square, 1e-3, 1 - square * (1 / 8 - square * (1 / 384 - square / 46080)), cos(angle / 2))
+        w, x, y, z = q
+        a, b, d = k * v[0], k * v[1], k * v[2]
+        turned = (
+            w * c - x * a - y * b - z * d,
+            w * a + x * c + y * d - z * b,
+            w * b - x * d + y * c + z * a,
+            w * d + x * b - y * a + z * c,
+        )
+        size = sqrt(sum(t * t for t in turned))
+        return Freedoms(t / size for t in turned)
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        w, x, y, z = q0
+        a, b, c, d = q1
+        real = w * a + x * b + y * c + z * d
+        turned = (w * b - x * a - y * d + z * c, w * c + x * d - y * a - z * b, w * d - x * c + y * b - z * a)
+        sign = where_less(real, 0.0, -1.0, 1.0)
+        square = sum(t * t for t in turned)
+        sine = sqrt(square)
+        series = 2 + square * (1 / 3 + square * (3 / 20 + square * (5 / 56)))
+        k = sign * where_less(square, 1e-4, series, 2 * atan2(sine, sign * real) / sine)
+        return Freedoms(k * t for t in turned)
+
+    def neutral(self) -> tuple[float, ...]:
+        return (1.0, 0.0, 0.0, 0.0)
+
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Any, upper: Any) -> NDArray[np.float64]:
+        x = rng.normal(size=(*shape, 4))
+        return np.asarray(x / np.linalg.norm(x, axis=-1, keepdims=True))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..graph import Scalar, sqrt, where_less
+from ..graph import Scalar, root_above_zero, where_less
 from ..model import Base, Bodies, Index, Joints, Tree
 from ..spatial import Force, Freedoms, Motion
 from ..spatial.linear import Vector3, add, cross, dot, scale, subtract
@@ -77,11 +77,11 @@ def _ellipsoid(v: Motion, numbers: Sequence[Scalar]) -> Force:
     a, b, c, density, viscosity, blunt, slender, angular, kutta, magnus, *virtual = numbers
     w, u = v.angular, v.linear
     largest, middle = _largest_two(a, b, c)
-    speed = sqrt(dot(u, u))
+    speed = root_above_zero(dot(u, u))
 
     normal = ((b * c) ** 2 * u[0], (c * a) ** 2 * u[1], (a * b) ** 2 * u[2])
     squared, across = dot(normal, normal), dot(normal, u)
-    area = math.pi * sqrt(squared / _at_least(across))
+    area = math.pi * root_above_zero(squared / _at_least(across))
     cosine = across / _at_least(speed * squared)
     lift = cross(scale(kutta * density * cosine * area, cross(normal, u)), u)
     lift = add(lift, scale(magnus * density * (4.0 / 3.0 * math.pi) * a * b * c, cross(w, u)))
@@ -93,7 +93,7 @@ def _ellipsoid(v: Motion, numbers: Sequence[Scalar]) -> Force:
     most = 8.0 / 15.0 * math.pi * middle * largest**4
     moments = [8.0 / 15.0 * math.pi * x * _larger(y, z) ** 4 for x, y, z in ((a, b, c), (b, c, a), (c, a, b))]
     slowed = Freedoms(x * (angular * m + slender * (most - m)) for x, m in zip(w, moments, strict=True))
-    drag_moment = math.pi * viscosity * diameter**3 + density * sqrt(dot(slowed, slowed))
+    drag_moment = math.pi * viscosity * diameter**3 + density * root_above_zero(dot(slowed, slowed))
 
     p: Vector3 = (density * virtual[0] * u[0], density * virtual[1] * u[1], density * virtual[2] * u[2])
     h: Vector3 = (density * virtual[3] * w[0], density * virtual[4] * w[1], density * virtual[5] * w[2])

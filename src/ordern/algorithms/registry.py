@@ -97,6 +97,17 @@ class Algorithm:
         taken = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.name not in question.options]
         return tuple(p.name for p in question.inputs[: len(taken) - 1])
 
+    @property
+    def derivatives(self) -> str:
+        """How it is differentiated: "graph" or "implicit"; empty if it has no derivatives.
+
+        "graph" is forward or reverse mode on the operations of the method. "implicit" solves the equation that defines
+        the answer for the derivatives, whatever method solved it for the answer.
+        """
+        from .derivatives.derived import way_of_differentiation
+
+        return way_of_differentiation(self)
+
 
 CHOICES = {"axes": ("frame", "world", "origin"), "kind": ("classical", "spatial")}
 """The values of settings that are words."""
@@ -222,6 +233,8 @@ def methods(question: str | None = None) -> tuple[Algorithm, ...]:
     >>> import ordern as on
     >>> [m.name for m in on.methods("inverse_dynamics")]
     ['newton-euler', 'composite-inertia', 'denoc', 'newton-euler-absolute', 'newton-euler-vector', 'rnea']
+    >>> sorted({m.derivatives for m in on.methods("forward_dynamics")})
+    ['', 'implicit']
     """
     import_all()
     if question is not None:

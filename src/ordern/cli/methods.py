@@ -26,8 +26,8 @@ def run(args: argparse.Namespace) -> int:
     from ..algorithms import methods
 
     found = methods(args.question)
-    keys = ("question", "name", "paper", "equations", "order", "alias_of")
-    rows = [("question", "method", "order", "paper", "equations")]
-    rows += [(m.question, m.name, m.order, m.paper, m.equations) for m in found]
+    keys = ("question", "name", "paper", "equations", "order", "alias_of", "derivatives")
+    rows = [("question", "method", "order", "derivatives", "paper", "equations")]
+    rows += [(m.question, m.name, m.order, m.derivatives, m.paper, m.equations) for m in found]
     show(args, [{key: getattr(m, key) for key in keys} for m in found], table(rows, head=True))
     return 0

@@ -5,7 +5,7 @@ from .elementary import SINCOS_RANGE
 from .jet import Jet
 from .node import Graph, Node
 from .ops import OPS, Op, Scalar, apply
-from .scalars import atan2, cos, sin, sqrt, where_less
+from .scalars import atan2, cos, root_above_zero, sin, sqrt, where_less
 
 __all__ = [
     "OPS",
@@ -22,6 +22,7 @@ __all__ = [
     "count",
     "depth",
     "live",
+    "root_above_zero",
     "sin",
     "sqrt",
     "where_less",

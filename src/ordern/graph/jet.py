@@ -46,3 +46,12 @@ class Jet:
 
     def __neg__(self) -> Jet:
         return self.ordern_apply("neg", self)
+
+    def __abs__(self) -> Jet:
+        return self.ordern_apply("where_less", self, 0.0, -self, self)
+
+    def __pow__(self, exponent: int) -> Scalar:
+        power: Scalar = 1.0
+        for _ in range(exponent):
+            power = power * self
+        return power

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["atan2", "cos", "sin", "sqrt", "where_less"]
+__all__ = ["atan2", "cos", "root_above_zero", "sin", "sqrt", "where_less"]
 
 
 def _apply(name: str, numpy_name: str, *operands: Any) -> Any:
@@ -43,6 +43,15 @@ def cos(x: Any) -> Any:
 def sqrt(x: Any) -> Any:
     """Return the square root."""
     return _apply("sqrt", "sqrt", x)
+
+
+def root_above_zero(x: Any) -> Any:
+    """Return the square root of a number above zero, and zero for all others, where its derivative is zero, too.
+
+    The length of a vector has no derivative where it vanishes, and that of `sqrt` is infinite; but products of such a
+    length with the vector, such as drag, do have one.
+    """
+    return where_less(0.0, x, sqrt(where_less(0.0, x, x, 1.0)), 0.0)
 
 
 def atan2(y: Any, x: Any) -> Any:

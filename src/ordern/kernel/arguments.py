@@ -10,7 +10,8 @@ import numpy as np
 from ..algorithms import Port
 from ..arguments import AnyArray
 from ..errors import ArgumentError
-from ..model import BASE, PORT_KINDS, Model, core_shape
+from ..model import BASE, Model, core_shape
+from ..model.ports import port_kind
 
 __all__ = ["Arguments", "broadcast_named", "external_forces", "stored"]
 
@@ -94,7 +95,7 @@ class Arguments:
                 expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
                 raise ArgumentError(
                     f"{self.question}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
-                    f"last {expected} ({PORT_KINDS[port.kind].meaning})"
+                    f"last {expected} ({port_kind(port.kind).meaning})"
                 )
         names = (*(p.name for p in self.ports), "parameters of the robot")
         shapes = dict(zip(names, self.batches(arrays), strict=False))

@@ -39,7 +39,7 @@ class ConcreteTree(Tree):
         With `regroup`, inertia is moved between bodies in ways that the joints cannot sense: see `regrouped`. For a
         structure, `entry` returns a number that varies, by its place: see `varied_rows`.
         """
-        self.model = model
+        self.model, self.number = model, number
         t = model.tables
         rows: list[list[Scalar]]
         self._varied: VariedRows | None = None

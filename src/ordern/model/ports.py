@@ -115,6 +115,7 @@ PORT_KINDS = {
     "row_wrenches": PortKind(("row", 6), "for each constraint a moment and a force"),
     "loop_q": PortKind(("loop_q",), "positions of the joints that close loops"),
     "loop_v": PortKind(("loop_v",), "freedoms of the joints that close loops"),
+    "q_rate": PortKind(("q",), "rates of positions: nq"),
     "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
     "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
 }
@@ -143,8 +144,8 @@ def core_shape(model: Model, kind: str, frames: int = 0) -> tuple[int, ...]:
             return axis
         if " " in axis:
             form, *kinds = axis.split(" ")
-            first = core_size(model, kinds.pop(0)) if form == "table" else 1
-            return first * sum(core_size(model, x) for x in kinds)
+            first = core_size(model, kinds.pop(0), frames) if form == "table" else 1
+            return first * sum(core_size(model, x, frames) for x in kinds)
         found = AXES[axis]
         return found.per_frame * frames if found.per_frame else found.length(model)
 

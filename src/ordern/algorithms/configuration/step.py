@@ -37,7 +37,7 @@ def difference(tree: Tree, q0: Joints, q1: Joints) -> Output:
 @algorithm("position_rate", "joint-by-joint", equations="Joint.rate")
 def position_rate(tree: Tree, q: Joints, qd: Joints) -> Output:
     """Return the rate of the positions, dq/dt, at the velocity qd."""
-    return joint_by_joint(tree, "q", lambda i: i.joint.rate(q[i], qd[i]))
+    return joint_by_joint(tree, "q_rate", lambda i: i.joint.rate(q[i], qd[i]))
 
 
 @algorithm("project", "joint-by-joint", equations="Joint.project")

@@ -4,7 +4,7 @@ The name of such a question says all: "jvp forward_dynamics by q tau" has the ar
 tangents of q and tau; its result is the rate of the answer along them. "vjp forward_dynamics by q tau" has the
 arguments and a cotangent of the answer; its result has the derivatives of the answer, weighted by the cotangent and
 summed, by q and then by tau. "jacobian forward_dynamics by q v" has the matrix of derivatives by q, row by row, and
-then that by v.
+then that by v. Derivatives have derivatives: "jvp vjp gravity_force by q by q" has the products of a Hessian.
 
 A position varies in the tangent of `integrate`: its tangent is a velocity, and has nv numbers. The tangent of a pose is
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
@@ -16,25 +16,31 @@ their own: see `analytic`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from ...errors import ArgumentError, unknown_name
-from ...graph import Graph, Jet, Node, Scalar
+from ...graph import Graph, Jet, Node, Scalar, live
 from ...graph.derive import evaluate, forward, reverse
+from ...joints import Joint
 from ...model import ConcreteTree, Input, core_size, result_scalars
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
 from .analytic import analytic
 from .implicit import ImplicitDynamics
 
-__all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind"]
+__all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind", "way_of_differentiation"]
 
 MODES = ("jvp", "vjp", "jacobian")
-_TANGENTS = {"q": "v", "pose": "motion"}
+_TANGENTS = {"q": "v", "pose": "motion", "poses": "motions", "body_poses": "body_motions", "loop_q": "loop_v"}
 """The kinds of tangents, where they differ from the kinds themselves."""
+_IMPLICIT = ("forward_dynamics",)
+"""Questions whose derivatives come from the equation that defines the answer."""
+_SIMPLE = (0.0, 1.0, -1.0)
+"""Numbers that every type of number has exactly, and that simplify a graph."""
 _BY = " by "
 _METHODS: dict[tuple[str, Algorithm], Algorithm] = {}
 """The methods of derivatives, by the name of the question and the method of its base."""
@@ -43,6 +49,13 @@ _METHODS: dict[tuple[str, Algorithm], Algorithm] = {}
 def tangent_kind(kind: str) -> str:
     """Return the kind of a tangent or cotangent of a kind."""
     return _TANGENTS.get(kind, kind)
+
+
+def way_of_differentiation(algorithm: Algorithm) -> str:
+    """Return how a method is differentiated: "graph" or "implicit"; empty if it has no derivatives."""
+    if algorithm.pieces:
+        return ""
+    return "implicit" if algorithm.question in _IMPLICIT else "graph"
 
 
 def derived_name(mode: str, question: str, wrt: Sequence[str]) -> str:
@@ -55,7 +68,7 @@ def derived_question(name: str) -> Question | None:
     mode, _, rest = name.partition(" ")
     if mode not in MODES or _BY not in rest:
         return None
-    base_name, _, names = rest.partition(_BY)
+    base_name, _, names = rest.rpartition(_BY)
     return _derived(name, mode, find_question(base_name), tuple(names.split(" ")))
 
 
@@ -67,14 +80,15 @@ def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Ques
     for x in wrt:
         if x not in inputs:
             raise unknown_name("argument", x, inputs, base_name)
-    varied = [replace(inputs[x], name=f"{x}_tangent", kind=tangent_kind(inputs[x].kind), optional=False) for x in wrt]
-    if "frames" in base.options:
-        raise ArgumentError(f"{base_name} has no derivatives; its counterpart for one frame has")
+    varied = [
+        replace(inputs[x], name=_new_name(f"{x}_tangent", inputs), kind=tangent_kind(inputs[x].kind), optional=False)
+        for x in wrt
+    ]
     out = tangent_kind(base.output)
     if mode == "jvp":
         extra, output = varied, out
     elif mode == "vjp":
-        extra, output = [Port("cotangent", out)], f"flat {' '.join(p.kind for p in varied)}"
+        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {' '.join(p.kind for p in varied)}"
     else:
         extra, output = [], f"table {out} {' '.join(p.kind for p in varied)}"
     # tangents come before optional arguments, which may be missing
@@ -84,13 +98,18 @@ def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Ques
     return replace(base, name=name, inputs=(*needed, *extra, *optional), output=output)
 
 
+def _new_name(name: str, taken: Container[str]) -> str:
+    """Return a name that no argument has: the derivative of a derivative has two tangents of one argument."""
+    return name if name not in taken else next(x for k in count(2) if (x := f"{name}{k}") not in taken)
+
+
 def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | None:
     """Return a question about derivatives, and the method that answers it; None if the name is not that of one."""
     asked = derived_question(name)
     if asked is None:
         return None
     mode, _, rest = name.partition(" ")
-    base_name, _, names = rest.partition(_BY)
+    base_name, _, names = rest.rpartition(_BY)
     base, algorithm = find(base_name, method)
     if algorithm.pieces:
         raise ArgumentError(
@@ -110,7 +129,8 @@ class Derived:
 
     def __init__(self, mode: str, base: Question, algorithm: Algorithm, wrt: tuple[str, ...], asked: Question) -> None:
         self.mode, self.base, self.algorithm, self.wrt, self.asked = mode, base, algorithm, wrt, asked
-        self.__wrapped__ = algorithm.function  # its code enters the keys of the cache
+        # the code of the text enters the keys of the cache
+        self.__wrapped__ = getattr(algorithm.function, "__wrapped__", algorithm.function)
         self.__signature__ = None
 
     def __call__(self, tree: ConcreteTree, *inputs: Input, **options: Any) -> Any:
@@ -120,20 +140,27 @@ class Derived:
         if all(isinstance(x, Node) for x in flat):
             return Freedoms(self._differentiated(tree, given, flat[0].graph if flat else Graph("derived"), options))
         known = tree.model.__dict__.setdefault("_derived", {})
-        key = (self, tuple(x is None for x in given), tuple(sorted(options.items())))
+        key = (self, tuple(x is None for x in given), tree.number is None, tuple(sorted(options.items())))
         if key not in known:
             graph = Graph("derived")
             leaves = [None if x is None else [graph.leaf((k, n)) for n in range(len(x))] for k, x in enumerate(given)]
-            own = ConcreteTree(tree.model, regroup=self.algorithm.regroup)
+            if tree.number is None:
+                own = ConcreteTree(tree.model, regroup=self.algorithm.regroup)
+            else:  # the graph would compute with constants in double precision
+                own = ConcreteTree(tree.model, lambda x: x if x in _SIMPLE else graph.leaf(("constant", x)))
+            own.frames = tree.frames
             known[key] = leaves, self._differentiated(own, leaves, graph, options)
         leaves, results = known[key]
-        pairs = (
-            (leaf.index, x)
+        values = {
+            leaf.index: x
             for some, xs in zip(leaves, given, strict=True)
             if xs
             for leaf, x in zip(some, xs, strict=True)
-        )
-        return Freedoms(evaluate(results, dict(pairs)))
+        }
+        if tree.number is not None:
+            nodes = live(x for x in results if isinstance(x, Node))
+            values |= {x.index: tree.number(x.data[1]) for x in nodes if x.op == "leaf" and x.data[0] == "constant"}
+        return Freedoms(evaluate(results, values))
 
     def _differentiated(
         self, tree: ConcreteTree, given: list[Any], graph: Graph, options: dict[str, Any]
@@ -148,15 +175,15 @@ class Derived:
             whole = analytic(tree.model, self.base.name, self.algorithm.name)
             if whole is not None and set(self.wrt) <= set(whole.arguments):
                 return whole.blocks(tree, arguments, self.wrt)
-        size = core_size(tree.model, self.base.output)
+        size = core_size(tree.model, self.base.output, tree.frames)
         results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
         kinds = {p.name: p.kind for p in self.base.inputs}
         maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
-        if self.base.name == "forward_dynamics":
+        if self.base.name in _IMPLICIT:
             return self._implicit(ImplicitDynamics(tree, by_name, results, graph), by_name, maps, graph)
         ends = _Ends(tree, self.base.output, results)
         if self.mode == "vjp":
-            weights = ends.transposed(by_name["cotangent"], graph)
+            weights = ends.transposed(by_name[self._added("cotangent")], graph)
             return self._gradient(by_name, maps, lambda leaves: reverse(results, weights, leaves), graph)
         if self.mode == "jvp":
             rates = {k: x for one in self._tangents(by_name, maps).values() for k, x in one.items()}
@@ -173,7 +200,7 @@ class Derived:
             forces: list[Scalar] = []
 
             def gradient(leaves: Sequence[Node]) -> list[Scalar]:
-                found, mu = dynamics.gradient(by_name["cotangent"], leaves)
+                found, mu = dynamics.gradient(by_name[self._added("cotangent")], leaves)
                 forces.extend(mu)
                 return found
 
@@ -185,7 +212,7 @@ class Derived:
         if self.mode == "jvp":
             tangents = self._tangents(by_name, maps, others)
             rates = {k: x for one in tangents.values() for k, x in one.items()}
-            return dynamics.rates(rates, by_name.get("tau_tangent"))
+            return dynamics.rates(rates, by_name.get(self._added("tau_tangent")))
         units: list[dict[int, Scalar] | None] = []
         for x in self.wrt:
             units += [None] if x == "tau" else self._units(by_name, maps, (x,))
@@ -228,7 +255,14 @@ class Derived:
         self, by_name: dict[str, Any], maps: dict[str, _Positions], wrt: tuple[str, ...] | None = None
     ) -> dict[str, dict[int, Scalar]]:
         """Return the rates of the leaves of each argument along its given tangent."""
-        return {x: _rates(by_name[x], by_name[f"{x}_tangent"], maps.get(x)) for x in (self.wrt if wrt is None else wrt)}
+        return {
+            x: _rates(by_name[x], by_name[self._added(f"{x}_tangent")], maps.get(x))
+            for x in (self.wrt if wrt is None else wrt)
+        }
+
+    def _added(self, name: str) -> str:
+        """Return the name of an argument that the derivative adds to those of the base question."""
+        return _new_name(name, [p.name for p in self.base.inputs])
 
     def _units(
         self, by_name: dict[str, Any], maps: dict[str, _Positions], wrt: tuple[str, ...] | None = None
@@ -297,20 +331,35 @@ class _Ends(_Linear):
     def tangents(self, rates: Sequence[Scalar]) -> list[Scalar]:
         """Return the tangents of rates."""
         y = self._results
-        if self._kind == "pose":
-            R = [[y[4 * r + c] for c in range(3)] for r in range(3)]
-            dR = [[rates[4 * r + c] for c in range(3)] for r in range(3)]
-            W = [[sum(R[k][a] * dR[k][b] for k in range(3)) for b in range(3)] for a in range(3)]  # R^T dR
-            linear = [sum(R[k][a] * rates[4 * k + 3] for k in range(3)) for a in range(3)]
-            return [0.5 * (W[2][1] - W[1][2]), 0.5 * (W[0][2] - W[2][0]), 0.5 * (W[1][0] - W[0][1]), *linear]
-        if self._kind != "q":
-            return list(rates)
-        found: list[Scalar] = [0.0] * self._tree.model.nv
-        for k, c in enumerate(self._tree.model.joints):
-            if c.mimic is None:
-                joint = self._tree.index(k).joint
-                joint = joint.with_parameters(tuple(Jet(x) for x in joint.parameters))
-                here = Freedoms(map(Jet, y[c.q]))
-                moved = Freedoms(Jet(x, dx) for x, dx in zip(y[c.q], rates[c.q], strict=True))
-                found[c.v] = [getattr(x, "rate", 0.0) for x in joint.difference(here, moved)]
-        return found
+        if self._kind in ("pose", "poses", "body_poses"):
+            starts = range(0, len(y), 16)
+            return [x for k in starts for x in _pose_tangent(y[k : k + 16], rates[k : k + 16])]
+        if self._kind == "q":
+            found: list[Scalar] = [0.0] * self._tree.model.nv
+            for k, c in enumerate(self._tree.model.joints):
+                if c.mimic is None:
+                    found[c.v] = _position_tangent(self._tree.index(k).joint, y[c.q], rates[c.q])
+            return found
+        if self._kind == "loop_q":
+            table = self._tree.model.loop_table
+            joints = [(loop.type, loop.q) for loop in table.loops if loop.q.stop > loop.q.start]
+            parts = [_position_tangent(joint, y[q], rates[q]) for joint, q in joints if isinstance(joint, Joint)]
+            return [x for part in parts for x in part]
+        return list(rates)
+
+
+def _pose_tangent(y: Sequence[Scalar], rates: Sequence[Scalar]) -> list[Scalar]:
+    """Return the velocity, in its own axes, of a frame whose homogeneous matrix has these numbers and rates."""
+    R = [[y[4 * r + c] for c in range(3)] for r in range(3)]
+    dR = [[rates[4 * r + c] for c in range(3)] for r in range(3)]
+    W = [[sum(R[k][a] * dR[k][b] for k in range(3)) for b in range(3)] for a in range(3)]  # R^T dR
+    linear = [sum(R[k][a] * rates[4 * k + 3] for k in range(3)) for a in range(3)]
+    return [0.5 * (W[2][1] - W[1][2]), 0.5 * (W[0][2] - W[2][0]), 0.5 * (W[1][0] - W[0][1]), *linear]
+
+
+def _position_tangent(joint: Joint, q: Sequence[Scalar], rates: Sequence[Scalar]) -> list[Scalar]:
+    """Return the velocity of a joint whose positions have these rates."""
+    joint = joint.with_parameters(tuple(Jet(x) for x in joint.parameters))
+    here = Freedoms(map(Jet, q))
+    moved = Freedoms(Jet(x, dx) for x, dx in zip(q, rates, strict=True))
+    return [getattr(x, "rate", 0.0) for x in joint.difference(here, moved)]

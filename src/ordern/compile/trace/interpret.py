@@ -61,7 +61,7 @@ def interpret(
         flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
         batches.append(batch)
         # arrays with a batch; single numbers without, not 0-d arrays: objects compute only outside of their array
-        inputs.append(tree.input(kind, [flat[..., k] for k in range(flat.shape[-1])]))
+        inputs.append(tree.input(kind, [flat[..., k] if batch else flat[k] for k in range(flat.shape[-1])]))
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
         answer = request.algorithm.function(tree, *inputs, **dict(request.options))
