@@ -22,6 +22,7 @@ from . import (
     first_call,
     gradients,
     grasp,
+    linearise,
     loading,
     loops,
     mechanisms,
@@ -36,7 +37,7 @@ from .harness import CASES, settings
 from .peer import pin
 
 THEMES = (
-    *(batches, single, derivatives, rollout, gradients, simulate, control, loops, mechanisms, grasp),
+    *(batches, single, derivatives, linearise, rollout, gradients, simulate, control, loops, mechanisms, grasp),
     *(first_call, loading, chains, operations, threads, memory),
 )
 

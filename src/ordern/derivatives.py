@@ -27,6 +27,7 @@ from .model import Model, core_shape
 if TYPE_CHECKING:
     from .kernel import Kernel
     from .robot import Robot
+    from .simulate.linearise import Linearisation
 
 __all__ = ["DerivativeMethods", "Derivatives"]
 
@@ -94,6 +95,29 @@ class DerivativeMethods(Answering, Model):
         call = _Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
         return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
+
+    @delegated("simulate.linearise")
+    def linearise(  # type: ignore[empty-body]
+        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
+        method: str = "semi-implicit-euler", external: Any = None, smoothing: float = 0.01,
+        independent: Sequence[str] | None = None,
+    ) -> Linearisation:  # fmt: skip
+        """Return the linearised motion near a state, as the matrices A and B of dx/dt = A x + B u.
+
+        x are small changes of position, in the tangent of `integrate`, and of velocity: 2 nv numbers. u is a change of
+        the joint forces tau, which are zero unless given, as the velocity is. With `dt`, the matrices are those of one
+        step of `rollout` by `method`: x' = A x + B u, exactly. Dampers, friction (with its `smoothing`), springs and
+        drag take part, as in rollouts; `external` forces on bodies are constant. Batches broadcast.
+
+        For a robot with loops, x has changes of some freedoms only, which determine all others: those of the joints
+        in `independent`, or freedoms that are chosen well. The result's `positions` and `velocities` are their indices,
+        and `lift @ x` are the changes of all positions and velocities.
+
+        >>> import ordern as on
+        >>> A, B = on.load("double-pendulum").linearise([3.14, 0.0])
+        >>> A.shape, B.shape
+        ((4, 4), (4, 2))
+        """
 
     def _closed(
         self, question: str, arguments: Any, settings: dict[str, Any], method: str | None, threads: Threads

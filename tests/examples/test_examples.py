@@ -95,6 +95,11 @@ SAYS = {
         r"at first \[37\.1 37\.1 43\.4 43\.4\] and at last \[55\.\d 30\.\d 49\.\d 2[45]\.\d? *\] N",
         r"at least 21\.\d N, friction at least 0\.09",
     ],
+    "15_lqr.py": [
+        r"cart-pole: falls at 3\.8\d/s, returns at 1\.2\d/s",
+        r"cart [-+]0\.000\d m, pole [-+]0\.000\d rad",
+        r"five-bar: A \(4, 4\); the tool is off by 44\.0 mm, after 2 s by 0\.00\d mm",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

@@ -59,6 +59,8 @@ AXES = {
     "loop_v": Axis(lambda model: model.loop_table.nv),
     "v_motion": Axis(lambda model: model.nv + 6),
     "closed": Axis(lambda model: model.nv + model.loop_table.nc + 1),
+    "state": Axis(lambda model: 2 * model.nv),
+    "state_force": Axis(lambda model: 3 * model.nv),
     "balance": Axis(lambda model: model.nv + model.loop_table.nc),
 }
 
@@ -86,6 +88,8 @@ class PortKind:
 
 PORT_KINDS = {
     "q": PortKind(("q",), "positions: nq", offset=True),
+    "coordinates": PortKind(("q",), "positions as plain numbers, all of which may vary: nq", offset=True),
+    "coordinate_rates": PortKind(("q",), "rates of positions as plain numbers: nq"),
     "v": PortKind(("v",), "velocities or accelerations: nv"),
     "f": PortKind(("v",), "joint forces: nv", adds=True),
     "bodies": PortKind(("body", 6), "a moment and a force for each body", Force.of, turned=True),
@@ -117,6 +121,7 @@ PORT_KINDS = {
     "loop_v": PortKind(("loop_v",), "freedoms of the joints that close loops"),
     "q_rate": PortKind(("q",), "rates of positions: nq"),
     "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
+    "linear": PortKind(("state", "state_force"), "for each change of position and velocity a row of (A, B)"),
     "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
 }
 OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
