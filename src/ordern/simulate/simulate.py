@@ -18,6 +18,7 @@ from .constraints.start import assembled, closed_start
 from .forces import External, applied
 from .integrators.native import Closing, kept
 from .integrators.tableaus import TABLEAUS
+from .motion_source import MotionSource
 from .options import SimulationOptions
 from .run.balance import conserved
 from .run.chunk import Compiled, Runner, Stepwise
@@ -83,7 +84,9 @@ def simulate(
     runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce", law)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
-    return drive(problem, options, (q, v), span, stops, runner, parts, began)
+    result = drive(problem, options, (q, v), span, stops, runner, parts, began)
+    object.__setattr__(result, "source", MotionSource(robot, *forces, options, span[0] is not None))
+    return result
 
 
 def drive(

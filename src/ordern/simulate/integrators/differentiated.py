@@ -100,6 +100,19 @@ class Tape:
 
         return self._record(self.m.add(x, terms), pull)
 
+    def blend(self, terms: Terms) -> Any:
+        """Return a weighted sum of values; a further factor is the step, which is constant here."""
+
+        def pull(bar: Any) -> None:
+            for c, factor, x in terms:
+                self._add(x, (c, factor, bar))
+
+        return self._record(self.m.combine(terms), pull)
+
+    def error(self, *given: Any) -> float:
+        """Return nothing: accepted steps need no estimate."""
+        return 0.0
+
     def euler(self, q: Any, v: Any, a: Any) -> tuple[Any, Any]:
         """Take a step of semi-implicit Euler."""
         m = self.m
@@ -221,6 +234,15 @@ class Moving:
             parts += [(c, STEP, dk), (c, STRETCH, k)]
         made = self.m.add(None if x is None else x[0], [(c, k[0]) for c, k in terms])
         return made, self.m.combine(parts)
+
+    def blend(self, terms: Terms) -> Pair:
+        """Return a weighted sum of values; a further factor is the step, which is constant here."""
+        values, rates = ([(c, factor, x[n]) for c, factor, x in terms] for n in (0, 1))
+        return self.m.combine(values), self.m.combine(rates)
+
+    def error(self, *given: Any) -> float:
+        """Return nothing: accepted steps need no estimate."""
+        return 0.0
 
     def euler(self, q: Pair, v: Pair, a: Pair) -> tuple[Pair, Pair]:
         """Take a step of semi-implicit Euler."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from .summary import described, described_html
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from ..motion_source import MotionSource
     from ..run.log import Happened
 
 __all__ = ["Result", "Sample"]
@@ -80,6 +81,8 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
     """The report of the run: steps, energy balance, why it stopped. Parts of a result keep the report of the run."""
     dense: Motion | None = None
     """The motion between the samples: the integrator's dense output."""
+    source: ClassVar[MotionSource | None] = None
+    """The arguments of the run, which the result of `simulate` itself keeps for derivatives."""
     extra: Mapping[str, Array] = field(default_factory=dict)
     """Further series by name, each with one entry for each sample, such as readings of sensors. Robots with loops have
     "loop_force", (N, nv), the forces of the loops on the joints of the tree, and if loops open or close
@@ -216,6 +219,41 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         """
         found: Array = _loop_series().forces(self, name)
         return found
+
+    # ---- derivatives
+
+    def vjp(
+        self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, wrt: str | Sequence[str] | None = None
+    ) -> Any:
+        """Return the gradient of the sum of weights times samples by the arguments of `simulate`: a named tuple.
+
+        `q` and `v` are the weights: for a function of `result.q` and `result.v` its derivatives by them, (..., N, nv).
+        Those of positions are in the tangent of `integrate`, or by the numbers of q, (..., N, nq). The result has `q0`
+        (in the tangent), `v0`, `tau` and `external`, where these were given, and `until`; `wrt` names some of them.
+        That of a `Table` has the shape of its values.
+
+        The gradient is that of the accepted steps, with their lengths held constant, and of the dense output at the
+        times of `until`. Those by times are along the motion. What acts as a Python function needs a method
+        `jacobian(t, q, v)` that returns the derivatives of its forces by the numbers of q, (nv, nq), and by v.
+
+        >>> import numpy as np, ordern as on
+        >>> result = on.load("double-pendulum").simulate([1.0, 0.0], tau=[0.1, 0.0], until=[0.5, 1.0])
+        >>> result.vjp(q=[[0.0, 0.0], [1.0, 0.0]])._fields
+        ('q0', 'v0', 'tau', 'until')
+        """
+        from ..motion_derivatives import motion_vjp
+
+        return motion_vjp(self, q, v, wrt)
+
+    def jvp(self, **tangents: ArrayLike) -> Any:
+        """Return the rates (q, v) of the samples while arguments vary along tangents, each (..., N, nv).
+
+        `tangents` are by the names of `vjp`: q0, v0, tau, external, until. Those of positions are velocities, and so
+        are the rates of positions. A batch of directions gives columns: `result.jvp(q0=np.eye(robot.nv))`.
+        """
+        from ..motion_derivatives import motion_jvp
+
+        return motion_jvp(self, tangents)
 
     # ---- parts of a motion
 

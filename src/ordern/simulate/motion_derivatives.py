@@ -1,0 +1,357 @@
+"""Derivatives of simulations: of all samples by the start, by forces and by times.
+
+They are those of the accepted steps, with the lengths of steps held constant, and of the dense output at the samples.
+All states at the starts of steps are known. So the matrices of all steps,
+
+    A_k = d(state at the end of step k) / d(state at its start),
+
+in the tangent of positions, come from one pass of forward mode over many steps at once. A direction is then carried
+forward by products, d_{k+1} = A_k d_k + b_k, with b_k the part of forces that vary; and weights of samples are carried
+back, w_k = A_k^T w_{k+1} + ..., which gives the gradient by the start. With the weights at the ends of all steps, one
+pass of reverse mode over many steps at once gives the gradients by forces.
+
+Reference: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, sec. I.14; Griewank and Walther 2008.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import Array, real
+from ..errors import ArgumentError, unknown_name
+from .force_derivatives import StepForces, varied_drives, varied_loads
+from .integrators.array_machine import ArrayMachine
+from .integrators.dense import Dense
+from .integrators.differentiated import ONE, STEP, Moving, Tape
+from .integrators.rk_step import Point, attempt, dense_coefficients, finish
+from .integrators.tableaus import TABLEAUS, Tableau
+from .motion_source import MotionSource
+from .options import SimulationOptions
+
+if TYPE_CHECKING:
+    from .results.result import Result
+
+__all__ = ["motion_jvp", "motion_vjp"]
+
+_NUMBERS_AT_ONCE = 2_000_000
+"""The numbers of one value in a pass over several steps: 16 MB."""
+
+
+def motion_vjp(result: Result, q: ArrayLike | None, v: ArrayLike | None, wrt: str | Sequence[str] | None) -> Any:
+    """See `Result.vjp`."""
+    motion = _Motion.of(result, "vjp")
+    if q is None and v is None:
+        raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
+    names = motion.names(wrt)
+    weights, batch = motion.weights(q, v)
+    found = motion.gradient(weights, [name for name in names if name in ("tau", "external")])
+    shapes = motion.shapes()
+    return _named("Gradient", names)(*(found[name].reshape((*batch, *shapes[name])) for name in names))
+
+
+def motion_jvp(result: Result, tangents: Mapping[str, ArrayLike]) -> Any:
+    """See `Result.jvp`."""
+    motion = _Motion.of(result, "jvp")
+    names = motion.names(list(tangents), "the tangents")
+    shapes = motion.shapes()
+    given = {name: real(tangents[name], f"jvp: the tangent of {name}") for name in names}
+    for name, x in given.items():
+        core = shapes[name]
+        if x.shape[x.ndim - len(core) :] != core:
+            raise ArgumentError(f"jvp: the tangent of {name} has shape {x.shape}; its last dimensions must be {core}")
+    try:
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(shapes[name])] for name, x in given.items()))
+    except ValueError:
+        listed = ", ".join(f"{name} {x.shape}" for name, x in given.items())
+        raise ArgumentError(f"jvp: the batches of the tangents differ: {listed}") from None
+    flat = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(-1, *shapes[name]) for name, x in given.items()}
+    rates = motion.rates(flat)
+    nv = motion.robot.nv
+    rates = rates.reshape(*batch, *rates.shape[1:])
+    return _named("Rates", ("q", "v"))(rates[..., :nv], rates[..., nv:])
+
+
+class _Motion:
+    """The accepted steps of a simulation, and its samples."""
+
+    def __init__(self, result: Result, source: MotionSource, t: Array, q: Array, v: Array) -> None:
+        """Take the ends of steps, (steps + 1,), and the states there."""
+        self.result, self.source, self.robot = result, source, source.robot
+        self.t, self.q, self.v = t, q, v
+        self.method: Tableau = TABLEAUS[source.options.method]
+        self.steps = len(t) - 1
+        after = np.searchsorted(t, result.t, side="left")
+        self.after: NDArray[np.intp] = after
+        """For each sample the first end of a step that is not earlier."""
+        self.inside = t[after] != result.t
+        """For each sample, True if it is between the ends of a step."""
+
+    @staticmethod
+    def of(result: Result, what: str) -> _Motion:
+        """Return the steps of a result; raise if it has no derivatives, and say why."""
+        source: MotionSource | None = result.source
+        if source is None:
+            raise ArgumentError(
+                f"{what}: the derivatives of a motion are those of a result as `simulate` returns it, not of a part, a "
+                "file or arrays"
+            )
+        _require_smooth(result, source, what)
+        dense = result.dense
+        nq = source.robot.nq
+        if isinstance(dense, Dense):
+            starts = dense.coefficients[:, 0]
+            q = np.concatenate([starts[:, :nq], result.q[-1:]])
+            v = np.concatenate([starts[:, nq : nq + source.robot.nv], result.v[-1:]])
+            return _Motion(result, source, dense.t, q, v)
+        if source.listed and result.t[-1] > 0.0:
+            raise ArgumentError(f"{what}: the steps between the samples were not kept; simulate with dense=True")
+        return _Motion(result, source, result.t, result.q, result.v)
+
+    def names(self, wrt: str | Sequence[str] | None, what: str = "`wrt`") -> tuple[str, ...]:
+        """Return the names of arguments, in their order."""
+        known = ["q0", "v0", "tau", "external", "until"]
+        if varied_drives(self.source.drives) is None:
+            known.remove("tau")
+        if varied_loads(self.source.external) is None:
+            known.remove("external")
+        if wrt is None:
+            absent = ("tau",) if self.source.drives.kind == "none" else ()
+            return tuple(x for x in known if x not in absent)
+        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        for name in names:
+            if name not in known:
+                raise unknown_name(f"argument in {what}", name, known, "simulate")
+        if not names:
+            raise ArgumentError(f"{what} has no name of an argument; there are {', '.join(known)}")
+        return tuple(x for x in known if x in names)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of tangents and gradients."""
+        nv, found = self.robot.nv, {}
+        for name, forces in (
+            ("tau", varied_drives(self.source.drives)),
+            ("external", varied_loads(self.source.external)),
+        ):
+            if forces is not None:
+                found[name] = forces.values.shape if len(forces.values) > 1 else forces.values.shape[1:]
+        return {"q0": (nv,), "v0": (nv,), **found, "until": (len(self.result.t),) if self.source.listed else ()}
+
+    def weights(self, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Array, tuple[int, ...]]:
+        """Return the weights of samples as (directions, samples, 2 nv), and the shape of their batch."""
+        nq, nv, n = self.robot.nq, self.robot.nv, len(self.result.t)
+        parts = []
+        for name, x in (("q", q), ("v", v)):
+            given = np.zeros((n, nv)) if x is None else real(x, f"vjp: the weights of {name}")
+            if name == "q" and nq != nv and given.shape[-2:] == (n, nq):
+                kernel = self.robot.kernel("pull position_rate by v")
+                given = np.asarray(kernel(self.result.q, self.result.v, given))
+            if given.shape[-2:] != (n, nv):
+                raise ArgumentError(f"vjp: the weights of {name} have shape {given.shape}, not (..., {n}, {nv})")
+            parts.append(given)
+        batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
+        whole = np.concatenate([np.broadcast_to(x, (*batch, n, nv)) for x in parts], axis=-1)
+        return whole.reshape(-1, n, 2 * nv), batch
+
+    # ---- passes over steps
+
+    def _chunks(self, directions: int) -> Iterator[slice]:
+        """Return the steps in parts whose passes fit into memory."""
+        many = max(1, _NUMBERS_AT_ONCE // (directions * (self.robot.nq + self.robot.nv)))
+        return (slice(k, min(k + many, self.steps)) for k in range(0, self.steps, many))
+
+    def _machine(self, some: slice) -> tuple[ArrayMachine, StepForces]:
+        source, t, h = self.source, self.t[:-1][some], np.diff(self.t)[some]
+        forces = StepForces(self.robot, source.drives, source.external, t, h)
+        return ArrayMachine(self.robot, source.options.dynamics, source.options.smoothing, h, forces), forces
+
+    def _step(self, m: Any, q: Any, v: Any, between: bool) -> tuple[Point[Any], list[Point[Any]]]:
+        """Take steps; return the states at their ends, and the powers of dense output if samples are between."""
+        method, y = self.method, Point(q, v, None)
+        tried = attempt(m, method, y, m.slope(0.0, q, v))
+        if not between:
+            return tried.end, []
+        slopes = finish(m, method, tried)
+        if method.degree:
+            return tried.end, dense_coefficients(m, method, y, slopes)
+        ends = [[getattr(x, name) for name in "qv"] for x in (y, tried.end, slopes[0], slopes[-1])]
+        powers = ((0, 0, 1, 0), (-3, 3, -2, -1), (2, -2, 1, 1))
+        found = []
+        for row in powers:  # Hermite's cubic of both ends
+            parts = [
+                m.blend([(c, factor, x) for c, factor, x in zip(row, (ONE, ONE, STEP, STEP), some, strict=True) if c])
+                for some in zip(*ends, strict=True)
+            ]
+            found.append(Point(parts[0], parts[1], None))
+        return tried.end, found
+
+    def _samples(self, some: slice) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+        """Return the samples between the ends of some steps, their steps, counted from the first, and parts of it."""
+        step = self.after - 1
+        found = np.flatnonzero(self.inside & (step >= some.start) & (step < some.stop))
+        k = step[found]
+        return found, k - some.start, (self.result.t[found] - self.t[k]) / (self.t[k + 1] - self.t[k])
+
+    def _moving(
+        self, some: slice, q_rate: Array, v_rate: Array, rates: Mapping[str, Array]
+    ) -> tuple[Array, NDArray[np.intp], Array]:
+        """Return rates at the ends of steps, (steps, directions, 2 nv), the samples between, and rates at these."""
+        m, forces = self._machine(some)
+        forces.rates |= rates
+        q, v = self.q[:-1][some, None], self.v[:-1][some, None]
+        which, k, s = self._samples(some)
+        end, powers = self._step(Moving(m), (q, m.as_numbers(q, q_rate)), (v, v_rate), len(which) > 0)
+        shape = np.broadcast_shapes(q_rate.shape, end.q[1].shape[:-1] + q_rate.shape[-1:])
+        at_ends = np.concatenate(
+            [np.broadcast_to(m.as_tangent(end.q[0], end.q[1]), shape), np.broadcast_to(end.v[1], shape)], axis=-1
+        )
+        if not len(which):
+            return at_ends, which, at_ends[:0]
+        scale = [s[:, None, None] ** p for p in range(1, 1 + len(powers))]
+        values, moved = [], []
+        for name, start, rate in (("q", q, m.as_numbers(q, q_rate)), ("v", v, v_rate)):
+            pairs = [getattr(c, name) for c in powers]
+            full = np.broadcast_to(rate, (*shape[:-1], rate.shape[-1]))
+            values.append(start[k] + sum(x * c[0][k] for x, c in zip(scale, pairs, strict=True)))
+            moved.append(full[k] + sum(x * c[1][k] for x, c in zip(scale, pairs, strict=True)))
+        if m.flat:
+            return at_ends, which, np.concatenate(moved, axis=-1)
+        tangent = m.as_tangent(m.project(values[0]), m.push_project(values[0], moved[0]))
+        return at_ends, which, np.concatenate([tangent, moved[1]], axis=-1)
+
+    def _matrices(self, some: slice) -> tuple[Array, NDArray[np.intp], Array]:
+        """Return the transposed matrices of steps and of the samples between them, by the states at their starts."""
+        nv, count = self.robot.nv, some.stop - some.start
+        unit = np.broadcast_to(np.eye(2 * nv), (count, 2 * nv, 2 * nv))
+        return self._moving(some, unit[..., :nv], unit[..., nv:], {})
+
+    def rates(self, tangents: Mapping[str, Array]) -> Array:
+        """Return the rates of all samples along directions, (directions, samples, 2 nv)."""
+        nv, n = self.robot.nv, len(self.result.t)
+        count = len(next(iter(tangents.values())))
+        now = np.concatenate([tangents.get(name, np.zeros((count, nv))) for name in ("q0", "v0")], axis=-1)
+        forces = {name: x for name, x in tangents.items() if name in ("tau", "external")}
+        forces = {
+            name: x.reshape(count, *(() if x.ndim - 1 > (2 if name == "external" else 1) else (1,)), *x.shape[1:])
+            for name, x in forces.items()
+        }
+        found = np.zeros((count, n, 2 * nv))
+        found[:, (self.after == 0) & ~self.inside] = now[:, None]
+        for some in self._chunks(max(2 * nv, count)):
+            A, which, S = self._matrices(some)
+            b = sb = np.zeros((1, 1, 1))
+            if forces:
+                still = np.zeros((some.stop - some.start, count, nv))
+                b, _, sb = self._moving(some, still, still, forces)
+            b, sb = np.broadcast_to(b, (len(A), count, 2 * nv)), np.broadcast_to(sb, (len(S), count, 2 * nv))
+            for k in range(len(A)):
+                inside = (self.after[which] - 1 - some.start) == k
+                for j in np.flatnonzero(inside):
+                    found[:, which[j]] = now @ S[j] + sb[j]
+                now = now @ A[k] + b[k]
+                found[:, (self.after == some.start + k + 1) & ~self.inside] = now[:, None]
+        if "until" in tangents:
+            self._along_time(found, tangents["until"])
+        return found
+
+    def _along_time(self, found: Array, rate: Array) -> None:
+        """Add the motion of samples whose times move."""
+        speed = np.concatenate([self.result.v, self.result.a], axis=-1)
+        if self.source.listed:
+            found += rate[..., None] * speed
+        else:
+            found[:, -1] += rate[..., None] * speed[-1]
+
+    def gradient(self, weights: Array, forces: Sequence[str]) -> dict[str, Array]:
+        """Return the gradients of weighted samples by all arguments, with a leading axis of directions."""
+        nv, count = self.robot.nv, len(weights)
+        now = np.zeros((count, 2 * nv))
+        collected = {}
+        for name in forces:
+            varied = varied_drives(self.source.drives) if name == "tau" else varied_loads(self.source.external)
+            assert varied is not None
+            collected[name] = np.zeros((len(varied.values), count, *varied.values.shape[1:]))
+        at_end = [np.flatnonzero((self.after == k) & ~self.inside) for k in range(self.steps + 1)]
+        for some in reversed(list(self._chunks(max(2 * nv, count)))):
+            A, which, S = self._matrices(some)
+            ends = np.zeros((len(A), count, 2 * nv))
+            for k in reversed(range(len(A))):
+                ends[k] = now + weights[:, at_end[some.start + k + 1]].sum(1)
+                now = ends[k] @ A[k].T
+                for j in np.flatnonzero((self.after[which] - 1 - some.start) == k):
+                    now = now + weights[:, which[j]] @ S[j].T
+            if forces:
+                self._pull(some, ends, weights, collected)
+        now = now + weights[:, at_end[0]].sum(1)
+        speed = np.concatenate([self.result.v, self.result.a], axis=-1)
+        by_time = (weights * speed).sum(-1)
+        found = {"q0": now[:, :nv], "v0": now[:, nv:], "until": by_time if self.source.listed else by_time[:, -1]}
+        return found | {name: np.moveaxis(x, 1, 0) for name, x in collected.items()}
+
+    def _pull(self, some: slice, ends: Array, weights: Array, collected: dict[str, Array]) -> None:
+        """Collect the derivatives by forces, from the weights of the ends of steps and of the samples between."""
+        m, forces = self._machine(some)
+        forces.collected = collected
+        nv = self.robot.nv
+        which, k, s = self._samples(some)
+        tape = Tape(m)
+        q, v = self.q[:-1][some, None], self.v[:-1][some, None]
+        end, powers = self._step(tape, q, v, len(which) > 0)
+        tape.weigh(end.q, m.weights_by_numbers(end.q, ends[..., :nv]))
+        tape.weigh(end.v, ends[..., nv:])
+        if len(which):
+            scale = [s[:, None, None] ** p for p in range(1, 1 + len(powers))]
+            mine = np.moveaxis(weights[:, which], 0, 1)
+            y = q[k] + sum(x * c.q[k] for x, c in zip(scale, powers, strict=True))
+            by_q = mine[..., :nv]
+            if not m.flat:
+                by_q = m.pull_project(y, m.weights_by_numbers(m.project(y), by_q))
+            for x, c in zip(scale, powers, strict=True):
+                for value, found in ((c.q, by_q), (c.v, mine[..., nv:])):
+                    whole = np.zeros((len(ends), *found.shape[1:]))
+                    np.add.at(whole, k, x * found)
+                    tape.weigh(value, whole)
+        tape.back()
+
+
+def _require_smooth(result: Result, source: MotionSource, what: str) -> None:
+    """Raise if a simulation has no derivatives, and say why."""
+    options, robot, drives = source.options, source.robot, source.drives
+    kind = type(getattr(drives, "function", None)).__name__
+    reasons = {
+        f"{robot.name!r} has loops, which are kept closed by an iteration; robot.rollout(..., drift='baumgarte') has "
+        "derivatives": bool(robot.nc or options.switches),
+        f"the method {options.method!r} has none; the explicit methods have, such as 'dormand-prince-8'": (
+            options.method not in TABLEAUS
+        ),
+        f"a controller with a period ({kind}) is called from Python, and has no derivatives": drives.kind == "sampled",
+        f"tau is a function ({kind}) without a method `jacobian`; give it one, jacobian(t, q, v), that returns the "
+        "derivatives of its forces by the numbers of q, (nv, nq), and by v, (nv, nv)": (
+            drives.kind == "function" and not callable(getattr(getattr(drives, "function", None), "jacobian", None))
+        ),
+        "the external forces are a function; constant ones and tables have derivatives": source.external.is_function,
+        f"the run ended early: {result.report.message}": result.report.stopped != "end",
+        "events with an effect change the motion at moments that vary": any(
+            e.effect is not None and any(x.name == e.name for x in result.events) for e in options.events
+        ),
+        "joints struck their stops, at moments that vary": result.report.impacts > 0 or _at_stops(result, options),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise ArgumentError(f"{what}: {reason}")
+
+
+def _at_stops(result: Result, options: SimulationOptions) -> bool:
+    """Return True if joints that bounce were ever at a stop."""
+    robot = result.robot
+    return options.limits == "bounce" and bool(((result.q <= robot.lower) | (result.q >= robot.upper)).any())
+
+
+@lru_cache(maxsize=64)
+def _named(title: str, names: tuple[str, ...]) -> Any:
+    return namedtuple(title, names)
