@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ordern as on
+from tests.robots import ROBOTS
 from tests.tolerances import HUNG
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -100,14 +102,21 @@ SAYS = {
         r"cart [-+]0\.000\d m, pole [-+]0\.000\d rad",
         r"five-bar: A \(4, 4\); the tool is off by 44\.0 mm, after 2 s by 0\.00\d mm",
     ],
+    "16_swing_up.py": [
+        r"takes 19\.62 N m; the motors have 7\.85 N m",
+        r"round 400: cost of the best guess +0\.000 J",
+        r"height of 2\.000 m, with 0\.0\d rad/s",
+        r"simulated: height 2\.000 m",
+    ],
+    "17_ilqr.py": [r"round 0: cost +7000\.000", r"round 7: cost +8\.127", r"at 0\.2\d rad/s"],
 }
 """Patterns that the output of each example has, in this order."""
 
 
-def run(example: str, *arguments: str, folder: Path) -> str:
+def run(example: str, *arguments: str, folder: Path, warnings: str = "error") -> str:
     # the output has letters beyond ASCII, which must not depend on where the tests run
     package = str(Path(on.__file__).parents[1])
-    env = {**os.environ, "PYTHONPATH": package, "PYTHONUTF8": "1", "PYTHONWARNINGS": "error"}
+    env = {**os.environ, "PYTHONPATH": package, "PYTHONUTF8": "1", "PYTHONWARNINGS": warnings}
     command = [sys.executable, str(EXAMPLES / example), *arguments]
     done = subprocess.run(
         command, cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=HUNG, check=False
@@ -133,6 +142,15 @@ def test_every_example_is_listed() -> None:
 def test_example(example: str, tmp_path: Path) -> None:
     expect(run(example, folder=tmp_path), SAYS[example])
     assert len((EXAMPLES / example).read_text(encoding="utf-8").splitlines()) < 60
+
+
+@pytest.mark.slow
+def test_ilqr_of_a_panda(tmp_path: Path) -> None:
+    """The goal is within a millimetre after seven rounds."""
+    output = run("17_ilqr.py", str(ROBOTS / "panda_description/urdf/panda.urdf"), folder=tmp_path, warnings="ignore")
+    expect(output, [r"round 0: cost +7000\.000", r"round 7: cost +3\.060", r"at 0\.0\d rad/s"])
+    goal, end = (np.array(x.split(), float) for x in re.findall(r"(?:goal|end) \[([^]]*)\]", output))
+    assert np.abs(goal - end).max() <= 1e-3
 
 
 @pytest.mark.slow
