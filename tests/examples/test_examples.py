@@ -109,6 +109,13 @@ SAYS = {
         r"simulated: height 2\.000 m",
     ],
     "17_ilqr.py": [r"round 0: cost +7000\.000", r"round 7: cost +8\.127", r"at 0\.2\d rad/s"],
+    "18_varied_masses.py": [
+        r"payload 0\.0 kg: the shoulder holds  28\.65 N m",
+        r"payload 2\.0 kg: the shoulder holds  34\.04 N m",
+        r"centre moves by 2 cm: -0\.19 N m",
+        r"shoulder of 1,000 arms: 28\.\d ± 2\.\d N m",
+        r"passes the checks: True",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

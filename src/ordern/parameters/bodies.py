@@ -35,11 +35,8 @@ class BodyChanges:
     """The links that have changed, if they have one set of numbers."""
 
 
-def varied_bodies(model: Model, now: Array, varies: NDArray[np.bool_], changes: Mapping[str, Change]) -> BodyChanges:
-    """Return inertias with changes of "mass", "com" and "inertia", by names of bodies and links, of the present ones.
-
-    `varies` (n, 10) has the numbers that vary already.
-    """
+def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> BodyChanges:
+    """Return inertias with changes of "mass", "com" and "inertia", by names of bodies and links, of the present ones."""
     index: dict[str, int | slice] = {b.name: k for k, b in enumerate(model.bodies)}
     of_bodies: dict[str, Change] = {}
     of_links: dict[str, dict[str, Any]] = {}
@@ -63,7 +60,7 @@ def varied_bodies(model: Model, now: Array, varies: NDArray[np.bool_], changes: 
     if not links:
         return BodyChanges(inertia, mask, {})
     for link in links.values():
-        _require_apart(model, link, bool(given[link.body]), bool(varies[link.body].any()))
+        _require_apart(model, link, bool(given[link.body]), now[..., link.body, :])
     named = list(links.values())
     own = numbers_of([x.own for x in named])
     places: Places = {x.name: k for k, x in enumerate(named)}
@@ -150,7 +147,7 @@ def _hint(model: Model, key: Any) -> str:
     return ""
 
 
-def _require_apart(model: Model, link: Link, whole: bool, varies: bool) -> None:
+def _require_apart(model: Model, link: Link, whole: bool, now: Array) -> None:
     """Raise if the link's part in the inertia of its body is not known."""
     body = model.bodies[link.body]
     if whole:
@@ -158,18 +155,13 @@ def _require_apart(model: Model, link: Link, whole: bool, varies: bool) -> None:
             f"vary: link {link.name!r} is part of body {body.name!r}, which is varied as a whole in the same call. "
             "Vary all of its links instead: a link of `robot.links`, in place of a name, is the link alone"
         )
-    if varies:
-        raise ArgumentError(
-            f"vary: the inertia of body {body.name!r}, which link {link.name!r} is part of, varies already: vary all "
-            "links of a body in one call"
-        )
     parts = [x for x in model.links if x.body == link.body]
     total = sum((in_frame(numbers_of([x.own])[0], x.placement) for x in parts), np.zeros(10))
-    wanted = numbers_of([body])[0]
-    if np.abs(total - wanted).max() > _SAME * np.abs(wanted).max(initial=1e-300):
+    if np.abs(total - now).max() > _SAME * np.abs(now).max(initial=1e-300):
         raise ModelError(
-            f"vary: the links of body {body.name!r} do not add up to it, since the body was replaced by another: its "
-            f"link {link.name!r} cannot be varied apart"
+            f"vary: the inertia of body {body.name!r} is not that of its links together, since the body has changed as "
+            f"a whole, or varies already. Its link {link.name!r} cannot be varied apart; vary all links of a body in "
+            "one call"
         )
 
 

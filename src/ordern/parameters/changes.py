@@ -37,15 +37,14 @@ class Changes:
     """Merged links that have changed, if they have one set of numbers."""
 
 
-def changed_parameters(model: Model, now: Parameters, varies: Mask, given: Mapping[str, Change]) -> Changes:
-    """Return what changes make of the present parameters; `varies` has the numbers that vary already."""
+def changed_parameters(model: Model, now: Parameters, given: Mapping[str, Change]) -> Changes:
+    """Return what changes make of the present parameters."""
     values: dict[str, Array] = {}
     mask: Mask = {}
     links: dict[str, Body] = {}
     of_bodies = {x: given[x] for x in ("mass", "com", "inertia") if x in given}
     if of_bodies:
-        known = varies.get("inertia", np.zeros(now.names.core_shape("inertia"), bool))
-        found = varied_bodies(model, now.inertia, known, of_bodies)
+        found = varied_bodies(model, now.inertia, of_bodies)
         values["inertia"], mask["inertia"], links = found.inertia, found.mask, found.links
     if "added_inertia" in given:
         values["added_inertia"], mask["added_inertia"] = _added(model, now, given["added_inertia"])
@@ -61,7 +60,8 @@ def changed_parameters(model: Model, now: Parameters, varies: Mask, given: Mappi
         if numbers.shape[-1:] != (3,):
             raise ArgumentError(f"gravity has shape {numbers.shape}; expected (..., 3)")
         values["gravity"], mask["gravity"] = numbers, np.ones(3, bool)
-    return Changes(values, mask, links)
+    exact = {x: np.where(mask[x], numbers, getattr(now, x)) for x, numbers in values.items()}
+    return Changes(exact, mask, links)
 
 
 def _added(model: Model, now: Parameters, change: Change) -> tuple[Array, NDArray[np.bool_]]:

@@ -4,77 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..arguments import Array
 from ..joints import Placement
 from ..model import Body, Frame, Link, Model, ModelJoint
-from ..rotations import exp, log
-from .inertias import about_centre, centre, numbers_of
-from .names import FREEDOM_FIELDS, Names, names_of
+from ..model.parameter_fields import JOINT_TERMS, own_numbers
+from ..rotations import exp
+from .inertias import about_centre, centre
+from .names import FREEDOM_FIELDS, names_of
 from .record import Parameters
 
-__all__ = ["folded_model", "parameters_of"]
+__all__ = ["changed_links", "fixed_model", "folded_model", "parameters_of"]
 
-_TERMS = {"joint_friction": "friction"}
-"""Names of the terms of joints that differ from those of the parameters."""
+M = TypeVar("M", bound=Model)
 
 
 def parameters_of(model: Model) -> Parameters:
-    """Return the numbers of a model."""
-    joints, names = model.joints, names_of(model)
-    followed = [c.mimic for c in joints if c.mimic]
-    terms = {x: np.array([y for c in joints for y in getattr(c, _TERMS.get(x, x))]) for x in (*FREEDOM_FIELDS, "rest")}
-    added = [b.added_inertia or (0.0,) * 21 for b in model.bodies] if names.in_fluid else []
-    return Parameters(
-        inertia=numbers_of(model.bodies),
-        added_inertia=np.array(added, float).reshape(-1, 21),
-        **terms,
-        joint_numbers=np.array([x for c in joints for x in c.type.parameters]),
-        mimic_ratio=np.array([x.ratio for x in followed]),
-        mimic_offset=np.array([x.offset for x in followed]),
-        joint_placement=_places([c.placement for c in joints]),
-        frame_placement=_places([f.placement for f in model.frames]),
-        gravity=np.array(model.gravity),
-        names=names,
-    )
+    """Return the numbers of a model, with the leading shape of those that vary."""
+    names, found = names_of(model), own_numbers(model)
+    if model.variation is not None:
+        found |= model.variation.full(model)
+    if not names.in_fluid:
+        found["added_inertia"] = np.zeros(names.core_shape("added_inertia"))
+    return Parameters(**found, names=names)
 
 
-def _places(placements: list[Placement]) -> Array:
-    """Return position and rotation vector of placements, (n, 6)."""
-    p = np.array([x.position for x in placements]).reshape(-1, 3)
-    R = np.array([x.rotation for x in placements]).reshape(-1, 3, 3)
-    return np.concatenate([p, log(R, check=False) if len(R) else p], axis=-1)
+def fixed_model(model: M) -> M:
+    """Return a model with the numbers that it had before some of them varied."""
+    varied = model.variation
+    if varied is None:
+        return model
+    parts: dict[str, Any] = {"bodies": varied.bodies, "joints": varied.joints, "frames": varied.frames}
+    return replace(model, **parts, gravity=varied.gravity, variation=None)
 
 
-def folded_model(model: Model, given: Parameters, links: Mapping[str, Body] | None = None) -> Model:
-    """Return a model with the parameters of one robot. Parts whose numbers do not change are those of the model.
-
-    `links` are merged links that have changed, by name. Bodies that have changed otherwise lose the list of their
-    links, since it is not known which of them has changed.
-    """
-    own, names = parameters_of(model), given.names
-    rows = np.flatnonzero((given.inertia != own.inertia).any(axis=-1)).tolist()
+def folded_model(model: Model, given: Parameters) -> Model:
+    """Return a model with the parameters of one robot. Parts whose numbers do not change are those of the model."""
+    model = fixed_model(model)
+    own = parameters_of(model)
     bodies = list(model.bodies)
-    for k, body in _changed_bodies(model, given, rows).items():
+    for k, body in _changed_bodies(model, own, given).items():
         bodies[k] = body
     for k in np.flatnonzero((given.added_inertia != own.added_inertia).any(axis=-1)).tolist():
         bodies[k] = replace(bodies[k], added_inertia=tuple(given.added_inertia[k].tolist()))
-    whole = set(rows) - {x.body for x in model.links if x.name in (links or {})}
     return replace(
         model,
         bodies=tuple(bodies),
-        joints=tuple(_changed_joints(model, own, given, names)),
+        joints=tuple(_changed_joints(model, own, given)),
         frames=tuple(_changed_frames(model, own, given)),
         gravity=tuple(given.gravity.tolist()),
-        links=tuple(_changed_links(model, links or {}, whole)),
     )
 
 
-def _changed_bodies(model: Model, given: Parameters, rows: list[int]) -> dict[int, Body]:
+def changed_links(model: Model, given: Parameters, changed: Mapping[str, Body]) -> tuple[Link, ...]:
+    """Return the links of a model with other parameters; `changed` are those whose own numbers change, by name.
+
+    Bodies that change otherwise lose the list of their links, since it is not known which of them changes.
+    """
+    differs = (given.inertia != parameters_of(model).inertia).any(axis=-1)
+    rows = set(np.flatnonzero(differs.any(axis=tuple(range(differs.ndim - 1)))).tolist())
+    whole = rows - {x.body for x in model.links if x.name in changed}
+    return tuple(replace(x, own=changed.get(x.name, x.own)) for x in model.links if x.body not in whole)
+
+
+def _changed_bodies(model: Model, own: Parameters, given: Parameters) -> dict[int, Body]:
     """Return the bodies with new inertias, by index."""
+    rows = np.flatnonzero((given.inertia != own.inertia).any(axis=-1)).tolist()
     numbers = given.inertia[rows]
     coms, moments = centre(numbers), about_centre(numbers)
     found = {}
@@ -85,13 +83,13 @@ def _changed_bodies(model: Model, given: Parameters, rows: list[int]) -> dict[in
     return found
 
 
-def _changed_joints(model: Model, own: Parameters, given: Parameters, names: Names) -> list[ModelJoint]:
+def _changed_joints(model: Model, own: Parameters, given: Parameters) -> list[ModelJoint]:
     """Return the joints with new terms, types, mimic ratios and placements."""
     joints = list(model.joints)
     index = {c.name: k for k, c in enumerate(joints)}
     for field in (*FREEDOM_FIELDS, "rest", "joint_numbers", "mimic_ratio", "mimic_offset"):
         new, old = getattr(given, field), getattr(own, field)
-        for name, part in names.places(field) if not np.array_equal(new, old) else ():
+        for name, part in given.names.places(field) if not np.array_equal(new, old) else ():
             if not np.array_equal(new[part], old[part]):
                 k, values = index[name], tuple(new[part].tolist())
                 joints[k] = _with_term(joints[k], field, values)
@@ -109,7 +107,7 @@ def _with_term(joint: ModelJoint, field: str, values: tuple[float, ...]) -> Mode
         assert joint.mimic is not None
         new: dict[str, Any] = {field.removeprefix("mimic_"): values[0]}
         return replace(joint, mimic=replace(joint.mimic, **new))
-    changed: dict[str, Any] = {_TERMS.get(field, field): values}
+    changed: dict[str, Any] = {JOINT_TERMS.get(field, field): values}
     return replace(joint, **changed)
 
 
@@ -127,8 +125,3 @@ def _placed(at: Placement, old: Array, new: Array) -> Placement:
     if np.array_equal(old[3:], new[3:]):
         return replace(at, position=tuple(new[:3].tolist()))
     return Placement.of(exp(new[3:]), new[:3])
-
-
-def _changed_links(model: Model, changed: Mapping[str, Body], whole: set[int]) -> list[Link]:
-    """Return the links of all bodies but those that have changed as a whole."""
-    return [replace(x, own=changed.get(x.name, x.own)) for x in model.links if x.body not in whole]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..model import Body
+from ..model.variation import varied_robot
 from .changes import Mask, changed_parameters
 from .names import FIELDS
-from .numbers import folded_model, parameters_of
+from .numbers import changed_links, fixed_model, folded_model, parameters_of
 from .possible import require_possible
 from .random_sets import random_changes
 from .record import Parameters
@@ -64,7 +66,7 @@ def randomise(robot: Robot, rng: Any, shape: int | tuple[int, ...], spreads: Giv
 
 def folded(robot: Robot, index: int | tuple[int, ...]) -> Robot:
     """Return an ordinary robot with the numbers of one set."""
-    return robot.of(folded_model(robot, robot.parameters.at(index)))
+    return _folded(robot, robot.parameters.at(index), {})
 
 
 def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -81,15 +83,25 @@ def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
 def _with_changes(robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot:
     """Return a robot with changes by name."""
     now = robot.parameters
-    found = changed_parameters(robot, now, {}, changes)
+    found = changed_parameters(robot, now, changes)
     return _changed(robot, now.replace(**found.values), found.mask, found.links, fold)
 
 
 def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Body], fold: bool) -> Robot:
     """Return a robot with these parameters. Those in the mask are inputs of its functions, unless `fold` is True."""
-    require_possible(robot, parameters_of(robot), given)
-    if given.shape:
+    require_possible(robot, parameters_of(fixed_model(robot)), given)
+    if fold and given.shape:
         raise ArgumentError(
             f"fold: an ordinary robot has one set of parameters, but these have the leading shape {given.shape}"
         )
-    return robot.of(folded_model(robot, given, links))
+    if fold:
+        return _folded(robot, given, links)
+    made = varied_robot(robot, {x: getattr(given, x) for x in mask}, mask)
+    if made.batch_shape or not made.links:
+        return made
+    return replace(made, links=changed_links(robot, given, links))
+
+
+def _folded(robot: Robot, given: Parameters, links: Mapping[str, Body]) -> Robot:
+    """Return an ordinary robot."""
+    return robot.of(replace(folded_model(robot, given), links=changed_links(robot, given, links)))
