@@ -17,7 +17,10 @@ RNG = np.random.default_rng(5)
 SPREAD = RNG.uniform(0.8, 1.2, (2, 1))
 CHANGES: dict[str, dict[str, Any]] = {
     "mass": {"mass": {"a": 2.0 * SPREAD, "hand": 0.5 * SPREAD[:, 0]}},
-    "com": {"com": {"hand": RNG.normal(0.0, 0.05, (2, 3)), "a": (0.1, 0.0, 0.0)}, "inertia": {"left": (1, 1, 1, 0, 0, 0)}},
+    "com": {
+        "com": {"hand": RNG.normal(0.0, 0.05, (2, 3)), "a": (0.1, 0.0, 0.0)},
+        "inertia": {"left": (1, 1, 1, 0, 0, 0)},
+    },
     "terms": {"armature": {"shoulder": SPREAD}, "joint_friction": 0.2 * SPREAD[..., None], "damping": {"grip": 0.1}},
     "types": {"joint_numbers": {"screw": [0.01, 0.05]}, "mimic_ratio": 0.5 * SPREAD[..., None], "mimic_offset": 0.1},
     "places": {"placement": {"screw": RNG.normal(size=(2, 1, 6)), "tool": RNG.normal(size=(2, 3))}},

@@ -9,7 +9,9 @@ import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError, UnknownNameError
+from ordern.model.variation import varied_robot
 from ordern.simulate import motion_derivatives as module
+from tests.kernel.varied_robots import random_numbers
 from tests.random_models import random_robot, random_state
 from tests.tolerances import METHODS, ROUNDING, assert_close
 
@@ -110,6 +112,31 @@ def test_functions_that_know_their_jacobian() -> None:
     gradient = result.vjp(q=weights)
     assert gradient._fields == ("q0", "v0", "until")
     assert_close(gradient.q0, np.einsum("kij,ij->k", found.q, weights), METHODS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [0, 3, 6])
+def test_by_parameters(case: int) -> None:
+    robot, more, _ = CASES[case]
+    rng, h = np.random.default_rng(case), 1e-6
+    numbers = random_numbers(robot, rng, ())
+    q, v, tau = random_state(robot, 1)
+    along = {
+        name: x * rng.normal() if "inertia" in name else 0.1 * rng.normal(size=x.shape) for name, x in numbers.items()
+    }
+
+    def moved(s: float) -> on.Result:
+        some = varied_robot(robot, {name: x + s * along[name] for name, x in numbers.items()}, {})
+        return some.simulate(q, v, tau, **more)
+
+    result, after, before = moved(0.0), moved(h), moved(-h)
+    found = result.jvp(**along)
+    scale = max(1.0, np.abs(found.v).max())
+    assert_close(found.v / scale, (after.v - before.v) / (2 * h * scale), CLOSE)
+    wq, wv = rng.normal(size=(2, *result.v.shape))
+    gradient = result.vjp(wq, wv)
+    total = sum(np.sum(getattr(gradient, name) * along[name]) for name in numbers)
+    assert_close(total / scale, np.sum(wq * found.q + wv * found.v) / scale, METHODS)
 
 
 def test_many_steps_in_parts_and_many_weights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,12 @@ import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError, UnknownNameError
+from ordern.model.variation import varied_robot
 from ordern.simulate import rollout_derivatives as module
 from ordern.simulate.integrators.numpy_machine import NumpyMachine
 from ordern.simulate.integrators.rk_step import fixed_step
 from ordern.simulate.integrators.tableaus import TABLEAUS
+from tests.kernel.varied_robots import random_numbers
 from tests.random_models import ALL_JOINTS, random_robot, random_state
 from tests.tolerances import FINITE_DIFFERENCE, METHODS, ROUNDING, SINGLE, assert_close
 
@@ -282,6 +284,41 @@ def test_refusals() -> None:
     q0 += 0.1
     with pytest.raises(ArgumentError, match="have changed since"):
         run.vjp(v=weights)
+
+
+VARIED = [
+    (PENDULUM, "semi-implicit-euler"),
+    (ARM, "rk4"),
+    (random_robot(5, 4, (on.Revolute, on.Prismatic), mimic=True, passive=True), "rk4"),
+    (random_robot(8, 4, (on.Revolute, on.Spherical, on.Planar, on.Helical), passive=True), "semi-implicit-euler"),
+]
+
+
+@pytest.mark.parametrize("case", [pytest.param(k, marks=pytest.mark.slow if k else ()) for k in range(len(VARIED))])
+def test_by_parameters(case: int) -> None:
+    """All parameters of a robot, with a set for each trajectory: masses, placements, springs, ratios, gravity ..."""
+    robot, method = VARIED[case]
+    rng, h = np.random.default_rng(case), 1e-6
+    numbers = random_numbers(robot, rng, (3,))
+    q, v, tau = random_state(robot, 1, (3,))
+    along = {
+        name: x * rng.normal() if "inertia" in name else 0.1 * rng.normal(size=x.shape) for name, x in numbers.items()
+    }
+
+    def roll(s: float) -> Any:
+        some = varied_robot(robot, {name: x + s * along[name] for name, x in numbers.items()}, {})
+        return some.rollout(q, v, tau, steps=6, dt=0.01, method=method)
+
+    run, after, before = roll(0.0), roll(h), roll(-h)
+    found = run.jvp(**along)
+    scale = max(1.0, np.abs(found.v).max())
+    assert_close(found.v / scale, (after.v - before.v) / (2 * h * scale), FINITE_DIFFERENCE)
+    wq, wv = rng.normal(size=(2, *run.v.shape))
+    gradient = run.vjp(wq, wv)
+    assert gradient._fields == ("q0", "v0", "tau", "dt", *numbers)
+    assert {name: getattr(gradient, name).shape for name in numbers} == {name: x.shape for name, x in numbers.items()}
+    total = sum(np.sum(getattr(gradient, name) * along[name]) for name in numbers)
+    assert_close(total / scale, np.sum(wq * found.q + wv * found.v) / scale, METHODS)
 
 
 def test_without_the_states() -> None:

@@ -62,7 +62,18 @@ AXES = {
     "state": Axis(lambda model: 2 * model.nv),
     "state_force": Axis(lambda model: 3 * model.nv),
     "balance": Axis(lambda model: model.nv + model.loop_table.nc),
+    "number": Axis(lambda model: _varied_count(model, False)),
+    "regrouped_number": Axis(lambda model: _varied_count(model, True)),
 }
+
+
+def _varied_count(model: Model, regroup: bool) -> int:
+    """Return how many numbers of a varied robot straight-line code reads."""
+    if model.variation is None:
+        return 0
+    from .varied_rows import varied_rows  # most robots have none
+
+    return len(varied_rows(model, regroup).nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,8 @@ PORT_KINDS = {
     "q_rate": PortKind(("q",), "rates of positions: nq"),
     "closed": PortKind(("closed",), "accelerations, multipliers, and the smallest relative pivot"),
     "linear": PortKind(("state", "state_force"), "for each change of position and velocity a row of (A, B)"),
+    "numbers": PortKind(("number",), "the numbers of a varied robot that code reads"),
+    "regrouped_numbers": PortKind(("regrouped_number",), "the same, with inertia moved between bodies"),
     "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
 }
 OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)

@@ -25,6 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, real
 from ..errors import ArgumentError, unknown_name
+from ..kernel.bound import bound
+from ..model.parameter_fields import FIELDS
+from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .force_derivatives import StepForces, varied_drives, varied_loads
 from .integrators.array_machine import ArrayMachine
 from .integrators.dense import Dense
@@ -50,7 +53,7 @@ def motion_vjp(result: Result, q: ArrayLike | None, v: ArrayLike | None, wrt: st
         raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
     names = motion.names(wrt)
     weights, batch = motion.weights(q, v)
-    found = motion.gradient(weights, [name for name in names if name in ("tau", "external")])
+    found = motion.gradient(weights, [name for name in names if name not in ("q0", "v0", "until")])
     shapes = motion.shapes()
     return _named("Gradient", names)(*(found[name].reshape((*batch, *shapes[name])) for name in names))
 
@@ -120,6 +123,8 @@ class _Motion:
             known.remove("tau")
         if varied_loads(self.source.external) is None:
             known.remove("external")
+        variation = self.robot.variation
+        known += [] if variation is None else variation.masks
         if wrt is None:
             absent = ("tau",) if self.source.drives.kind == "none" else ()
             return tuple(x for x in known if x not in absent)
@@ -140,6 +145,8 @@ class _Motion:
         ):
             if forces is not None:
                 found[name] = forces.values.shape if len(forces.values) > 1 else forces.values.shape[1:]
+        variation = self.robot.variation
+        found |= {} if variation is None else {field: mask.shape for field, mask in variation.masks.items()}
         return {"q0": (nv,), "v0": (nv,), **found, "until": (len(self.result.t),) if self.source.listed else ()}
 
     def weights(self, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Array, tuple[int, ...]]:
@@ -202,7 +209,8 @@ class _Motion:
     ) -> tuple[Array, NDArray[np.intp], Array]:
         """Return rates at the ends of steps, (steps, directions, 2 nv), the samples between, and rates at these."""
         m, forces = self._machine(some)
-        forces.rates |= rates
+        forces.rates |= {name: x for name, x in rates.items() if name in ("tau", "external")}
+        m.number_rates = self._number_rates({name: x for name, x in rates.items() if name in FIELDS})
         q, v = self.q[:-1][some, None], self.v[:-1][some, None]
         which, k, s = self._samples(some)
         end, powers = self._step(Moving(m), (q, m.as_numbers(q, q_rate)), (v, v_rate), len(which) > 0)
@@ -235,11 +243,10 @@ class _Motion:
         nv, n = self.robot.nv, len(self.result.t)
         count = len(next(iter(tangents.values())))
         now = np.concatenate([tangents.get(name, np.zeros((count, nv))) for name in ("q0", "v0")], axis=-1)
-        forces = {name: x for name, x in tangents.items() if name in ("tau", "external")}
-        forces = {
-            name: x.reshape(count, *(() if x.ndim - 1 > (2 if name == "external" else 1) else (1,)), *x.shape[1:])
-            for name, x in forces.items()
-        }
+        forces = {name: x for name, x in tangents.items() if name not in ("q0", "v0", "until")}
+        for name, rank in (("tau", 2), ("external", 3)):  # constant forces are tables of one row
+            if name in forces and forces[name].ndim == rank:
+                forces[name] = forces[name][:, None]
         found = np.zeros((count, n, 2 * nv))
         found[:, (self.after == 0) & ~self.inside] = now[:, None]
         for some in self._chunks(max(2 * nv, count)):
@@ -259,6 +266,14 @@ class _Motion:
             self._along_time(found, tangents["until"])
         return found
 
+    def _number_rates(self, fields: Mapping[str, Array]) -> dict[bool, Array]:
+        """Return the rates of the numbers that code reads, for tangents of parameters."""
+        numbers = bound(self.robot)
+        if numbers is None or not fields:
+            return {}
+        values = from_fields(numbers.structure, fields, (len(next(iter(fields.values()))),))
+        return {x: push_numbers(numbers.structure, x, numbers.values, values) for x in (False, True)}
+
     def _along_time(self, found: Array, rate: Array) -> None:
         """Add the motion of samples whose times move."""
         speed = np.concatenate([self.result.v, self.result.a], axis=-1)
@@ -272,10 +287,14 @@ class _Motion:
         nv, count = self.robot.nv, len(weights)
         now = np.zeros((count, 2 * nv))
         collected = {}
-        for name in forces:
-            varied = varied_drives(self.source.drives) if name == "tau" else varied_loads(self.source.external)
-            assert varied is not None
-            collected[name] = np.zeros((len(varied.values), count, *varied.values.shape[1:]))
+        numbers = bound(self.robot)
+        by_value = np.zeros((count, 0 if numbers is None else numbers.values.shape[-1]))
+        for name, varied in (
+            ("tau", varied_drives(self.source.drives)),
+            ("external", varied_loads(self.source.external)),
+        ):
+            if name in forces and varied is not None:
+                collected[name] = np.zeros((len(varied.values), count, *varied.values.shape[1:]))
         at_end = [np.flatnonzero((self.after == k) & ~self.inside) for k in range(self.steps + 1)]
         for some in reversed(list(self._chunks(max(2 * nv, count)))):
             A, which, S = self._matrices(some)
@@ -286,17 +305,24 @@ class _Motion:
                 for j in np.flatnonzero((self.after[which] - 1 - some.start) == k):
                     now = now + weights[:, which[j]] @ S[j].T
             if forces:
-                self._pull(some, ends, weights, collected)
+                found = self._pull(some, ends, weights, collected)
+                for regroup, x in found.items():
+                    assert numbers is not None
+                    by_value += pull_numbers(numbers.structure, regroup, numbers.values, x)
         now = now + weights[:, at_end[0]].sum(1)
         speed = np.concatenate([self.result.v, self.result.a], axis=-1)
         by_time = (weights * speed).sum(-1)
-        found = {"q0": now[:, :nv], "v0": now[:, nv:], "until": by_time if self.source.listed else by_time[:, -1]}
-        return found | {name: np.moveaxis(x, 1, 0) for name, x in collected.items()}
+        gradient = {"q0": now[:, :nv], "v0": now[:, nv:], "until": by_time if self.source.listed else by_time[:, -1]}
+        gradient |= {} if numbers is None else by_field(numbers.structure, by_value)
+        return gradient | {name: np.moveaxis(x, 1, 0) for name, x in collected.items()}
 
-    def _pull(self, some: slice, ends: Array, weights: Array, collected: dict[str, Array]) -> None:
-        """Collect the derivatives by forces, from the weights of the ends of steps and of the samples between."""
+    def _pull(self, some: slice, ends: Array, weights: Array, collected: dict[str, Array]) -> dict[bool, Array]:
+        """Collect the derivatives by forces, from the weights of the ends of steps and of the samples between.
+
+        Return those by the numbers of a varied robot, which code reads without regrouping, or with it.
+        """
         m, forces = self._machine(some)
-        forces.collected = collected
+        forces.collected, m.collects = collected, self.robot.variation is not None
         nv = self.robot.nv
         which, k, s = self._samples(some)
         tape = Tape(m)
@@ -317,6 +343,7 @@ class _Motion:
                     np.add.at(whole, k, x * found)
                     tape.weigh(value, whole)
         tape.back()
+        return m.by_numbers
 
 
 def _require_smooth(result: Result, source: MotionSource, what: str) -> None:

@@ -90,7 +90,8 @@ class Rollout:
         by the numbers of `run.q`, of its shape. The result has `q0` (in the tangent), `v0`, `tau`, `external`, `kp`,
         `kd` and `target` (in the tangent), where these were given, and `dt`; `wrt` names some of them. Each belongs to
         one trajectory, and has the shape of the batch: sum those of an argument that trajectories share. A `tau` that
-        is constant has one gradient for all steps, a table has one for each.
+        is constant has one gradient for all steps, a table has one for each. The fields of a robot's parameters that
+        vary are arguments, too, such as `inertia` (..., n, 10).
 
         The steps are taken again, and gone back through, in native code. That takes about three times as long as the
         rollout, and some megabytes per thread.
@@ -110,9 +111,9 @@ class Rollout:
     def jvp(self, *, threads: int | None = None, **tangents: ArrayLike) -> Any:
         """Return the rates (q, v) of the kept states while arguments vary along tangents, both of the shape of `run.v`.
 
-        `tangents` are by the names of `vjp`: q0, v0, tau, external, kp, kd, target, dt. Those of positions are
-        velocities, as in `Robot.jvp`, and so are the rates of positions. A batch of directions gives columns of the
-        matrix of derivatives.
+        `tangents` are by the names of `vjp`: q0, v0, tau, external, kp, kd, target, dt, and fields of parameters that
+        vary. Those of positions are velocities, as in `Robot.jvp`, and so are the rates of positions. A batch of
+        directions gives columns of the matrix of derivatives.
 
         >>> import numpy as np, ordern as on
         >>> run = on.load("double-pendulum").rollout([1.0, 0.0], [0.0, 0.0], steps=100)

@@ -15,9 +15,12 @@ from numpy.typing import ArrayLike
 from ..arguments import AnyArray
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
+from ..kernel.bound import bound
+from ..model.parameter_fields import FIELDS
+from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .integrators.native_derivatives import GradientLoop, SensitivityLoop
 from .rolled import Source
-from .rollout_arguments import Plan, flat_rows, plan, whole_number
+from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -81,7 +84,7 @@ def gradient(
     _require_smooth(source, "vjp")
     if q is None and v is None:
         raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
-    names = _names(p, wrt)
+    names = _names(source, wrt)
     by_numbers = q is not None and robot.nq != robot.nv and np.shape(q)[-1:] == (robot.nq,)
     weights = {
         "wq": _rows_of(p, "q", q, robot.nq if by_numbers else robot.nv),
@@ -92,8 +95,14 @@ def gradient(
         loop = GradientLoop.of(
             *(robot, p.method, p.dynamics, p.dtype.name, "goal" in p.given, "external" in p.given), by_numbers
         )
-        run = _Run(loop, p, {"wq": weights["wq"], "wv": weights["wv"], **out}, ends, robot.nq, robot.nv)
+        fields = [name for name in names if name in FIELDS]
+        if fields:
+            out["parameters_bar"] = np.zeros((p.count, 1, sum(loop.forms.values())), p.dtype)
+        run = _Run(loop, source, p, {**weights, **out}, ends)
         run.go(threads, loop.kept)
+        if fields:
+            assert out["parameters_bar"] is not None
+            results |= _by_field(robot, loop, out["parameters_bar"].reshape(*p.batch, -1), p.dtype)
     elif weights["wv"] is not None and "v0" in results:
         results["v0"][...] = weights["wv"].sum(-2).reshape(results["v0"].shape)
     return _named("Gradient", names)(*(results[name] for name in names))
@@ -107,8 +116,8 @@ def sensitivity(
     p, robot = source.plan, source.robot
     _require_smooth(source, "jvp")
     if not tangents:
-        raise ArgumentError(f"jvp: give a tangent of at least one of {', '.join(_names(p, None))}")
-    names = _names(p, list(tangents), "the tangents")
+        raise ArgumentError(f"jvp: give a tangent of at least one of {', '.join(_names(source, None))}")
+    names = _names(source, list(tangents), "the tangents")
     given = {name: _numbers(f"the tangent of {name}", tangents[name]) for name in names}
     sizes = _sizes(source)
     tables: dict[str, AnyArray] = {}
@@ -119,8 +128,10 @@ def sensitivity(
         tables[name] = x.reshape(*x.shape[: x.ndim - len(core)], *(_rows(p, name) or (1,)), math.prod(sizes[name]))
     batch = _broadcast(p.batch, [x.shape[:-2] for x in tables.values()])
     wide = replace(p, batch=batch)
-    rates: dict[str, AnyArray | None] = {f"{_TABLES.get(name, name)}_rate": None for name in _ALL}
-    rates |= {f"{_TABLES.get(name, name)}_rate": flat_rows(x, batch, p.dtype) for name, x in tables.items()}
+    rates: dict[str, AnyArray | None] = {f"{_TABLES.get(name, name)}_rate": None for name in (*_ALL, "parameters")}
+    rates |= {
+        f"{_TABLES.get(name, name)}_rate": flat_rows(x, batch, p.dtype) for name, x in tables.items() if name in _ALL
+    }
     shape = (*batch, p.rows, robot.nv)
     dq, dv = np.zeros(shape, p.dtype), np.zeros(shape, p.dtype)
     if robot.nv and wide.count:
@@ -128,12 +139,45 @@ def sensitivity(
             *(robot, p.method, p.dynamics, p.dtype.name, "goal" in p.given, "external" in p.given)
         )
         out = {"dq_out": dq.reshape(wide.count, p.rows, -1), "dv_out": dv.reshape(wide.count, p.rows, -1)}
-        run = _Run(loop, wide, {**rates, **out}, ends, robot.nq, robot.nv)
+        fields = {name: given[name] for name in names if name in FIELDS}
+        if fields:
+            rates["parameters_rate"] = flat_rows(_number_rates(robot, loop, fields)[..., None, :], batch, p.dtype)
+        run = _Run(loop, source, wide, {**rates, **out}, ends)
         run.go(threads)
     return _named("Rates", ("q", "v"))(dq, dv)
 
 
 _ALL = ("q0", "v0", "tau", "external", "kp", "kd", "target", "dt")
+
+
+def _by_field(robot: Robot, loop: GradientLoop, weights: AnyArray, dtype: np.dtype[Any]) -> dict[str, AnyArray]:
+    """Return the gradients by the parameters of a varied robot, from those by the numbers that the code reads."""
+    numbers = bound(robot)
+    assert numbers is not None
+    total, start = np.zeros((1, numbers.values.shape[-1])), 0
+    for (way, regroup), size in loop.forms.items():
+        if way != "rolled":  # the derivatives are straight-line code
+            part = weights[..., start : start + size].astype(float)
+            total = total + pull_numbers(numbers.structure, regroup, numbers.values, part)
+        start += size
+    found = by_field(numbers.structure, total.reshape(*weights.shape[:-1], -1))
+    return {field: x.astype(dtype) for field, x in found.items()}
+
+
+def _number_rates(robot: Robot, loop: SensitivityLoop, fields: Mapping[str, AnyArray]) -> AnyArray:
+    """Return the rates of the numbers that the code reads, (..., numbers), for tangents of parameters."""
+    numbers = bound(robot)
+    assert numbers is not None and numbers.structure.variation is not None
+    masks = numbers.structure.variation.masks
+    shapes = [x.shape[: x.ndim - masks[name].ndim] for name, x in fields.items()]
+    values = from_fields(numbers.structure, fields, np.broadcast_shapes(*shapes))
+    parts = [
+        np.zeros((*np.broadcast_shapes(values.shape[:-1], numbers.shape), size))
+        if way == "rolled"
+        else push_numbers(numbers.structure, regroup, numbers.values, values)
+        for (way, regroup), size in loop.forms.items()
+    ]
+    return np.concatenate(parts, axis=-1)
 
 
 def _require_smooth(source: Source, what: str) -> None:
@@ -156,11 +200,16 @@ def _require_smooth(source: Source, what: str) -> None:
         )
 
 
-def _names(p: Plan, wrt: str | Sequence[str] | None, what: str = "`wrt`") -> tuple[str, ...]:
-    """Return the names of arguments, in their order; without `wrt` all that were given, and dt."""
+def _names(source: Source, wrt: str | Sequence[str] | None, what: str = "`wrt`") -> tuple[str, ...]:
+    """Return the names of arguments, in their order; without `wrt` all that were given, and dt.
+
+    The fields of parameters that vary are arguments, too.
+    """
+    p, variation = source.plan, source.robot.variation
     fed = "goal" in p.given
     known = [x for x in _ALL if fed or x not in (*_GAINS, "target")]
     known = [x for x in known if x != "external" or "external" in p.given]
+    known += [] if variation is None else variation.masks
     if wrt is None:
         return tuple(x for x in known if x != "tau" or "tau" in p.given)
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
@@ -181,19 +230,22 @@ def _sizes(source: Source) -> dict[str, tuple[int, ...]]:
     """Return the shapes of tangents, for one trajectory and one step."""
     nv, bodies = source.robot.nv, len(source.robot.bodies)
     found: dict[str, tuple[int, ...]] = dict.fromkeys(_ALL, (nv,))
-    return found | {"external": (bodies, 6), "dt": ()}
+    variation = source.robot.variation
+    fields = {} if variation is None else {field: mask.shape for field, mask in variation.masks.items()}
+    return {**found, "external": (bodies, 6), "dt": (), **fields}
 
 
 def _outputs(source: Source, names: Sequence[str]) -> tuple[dict[str, AnyArray | None], dict[str, AnyArray]]:
     """Return results by the names of compiled code, (trajectories, rows, n), and by those of users."""
     p, sizes = source.plan, _sizes(source)
-    out: dict[str, AnyArray | None] = {f"{_TABLES.get(name, name)}_bar": None for name in _ALL}
+    out: dict[str, AnyArray | None] = {f"{_TABLES.get(name, name)}_bar": None for name in (*_ALL, "parameters")}
     results = {}
     for name in names:
         rows = _rows(p, name)
         results[name] = np.zeros((*p.batch, *rows, *sizes[name]), p.dtype)
-        flat = results[name].reshape(p.count, *(rows or (1,)), math.prod(sizes[name]))
-        out[f"{_TABLES.get(name, name)}_bar"] = flat
+        if name in _ALL:
+            flat = results[name].reshape(p.count, *(rows or (1,)), math.prod(sizes[name]))
+            out[f"{_TABLES.get(name, name)}_bar"] = flat
     return out, results
 
 
@@ -233,17 +285,18 @@ class _Run:
     def __init__(
         self,
         loop: GradientLoop | SensitivityLoop,
+        source: Source,
         p: Plan,
         more: Mapping[str, AnyArray | None],
         ends: tuple[AnyArray, AnyArray] | None,
-        nq: int,
-        nv: int,
     ) -> None:
         self.loop, self.plan, self._wanted = loop, p, ends
+        nq, nv = source.robot.nq, source.robot.nv
         self._ends = {"q_end": np.zeros((p.count, 1, nq), p.dtype), "v_end": np.zeros((p.count, 1, nv), p.dtype)}
         arrays = p.arrays
         self._numbers = arrays.pop("numbers")
-        self._alive = {**arrays, **p.tables, **more, **self._ends}
+        numbers = shared_rows(loop.parameters(source.robot), p.batch)
+        self._alive = {**arrays, **p.tables, "parameters": numbers, **more, **self._ends}
         self.words = {"steps": p.steps, "every": p.every, "last": p.count - 1, "numbers": self._numbers.ctypes.data}
         for name, x in self._alive.items():
             row = 0 if x is None or x.ndim < 3 or x.shape[1] == 1 else x.strides[1]

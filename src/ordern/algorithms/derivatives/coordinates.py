@@ -7,6 +7,8 @@ unit length. So their derivatives are by these numbers, and not in the tangent o
     "pull integrate by q v"    takes q, v, dt and a weight for each number of the answer; its result has the
                                derivatives of the weighted sum by q and then by v
 
+The name "numbers" stands for the numbers of a varied robot, as the code reads them (`ordern.model.varied_rows`).
+
 Those of forward dynamics take the accelerations in the place of the forces tau: a step knows them already, and they are
 all that the derivatives need (see `implicit`).
 """
@@ -26,9 +28,9 @@ from ..registry import Algorithm, Port, Question, find, find_question
 from .derived import Derived
 from .implicit import ImplicitDynamics
 
-__all__ = ["PULL", "PUSH", "coordinate_question", "find_in_coordinates", "pull_name", "push_name"]
+__all__ = ["NUMBERS", "PULL", "PUSH", "coordinate_question", "find_in_coordinates", "pull_name", "push_name"]
 
-PUSH, PULL = "push", "pull"
+PUSH, PULL, NUMBERS = "push", "pull", "numbers"
 _BY = " by "
 _METHODS: dict[tuple[str, Algorithm], Algorithm] = {}
 
@@ -45,14 +47,16 @@ def pull_name(question: str, wrt: Sequence[str]) -> str:
 
 def coordinate_question(name: str) -> Question:
     """Return the question of a name that begins with "push" or "pull"."""
-    mode, _, rest = name.partition(" ")
-    base, _, names = rest.partition(_BY)
-    return _question(name, mode, find_question(base), tuple(names.split(" ")))
+    base = name.partition(" ")[2].partition(_BY)[0]
+    return _question(name, find_question(base), find(base)[1].regroup)
 
 
 @lru_cache(maxsize=1024)
-def _question(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Question:
+def _question(name: str, base: Question, regroup: bool) -> Question:
+    mode, _, rest = name.partition(" ")
+    wrt = rest.partition(_BY)[2].split(" ")
     inputs = {p.name: p for p in base.inputs}
+    inputs[NUMBERS] = Port(NUMBERS, "regrouped_numbers" if regroup else "numbers")
     for x in wrt:
         if x not in inputs:
             raise unknown_name("argument", x, inputs, base.name)
@@ -68,10 +72,10 @@ def _question(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Que
 
 def find_in_coordinates(name: str, method: str | None) -> tuple[Question, Algorithm]:
     """Return the question of a name that begins with "push" or "pull", and the method that answers it."""
-    asked = coordinate_question(name)
     mode, _, rest = name.partition(" ")
     base_name, _, names = rest.partition(_BY)
     base, algorithm = find(base_name, method)
+    asked = _question(name, base, algorithm.regroup)
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = InCoordinates(mode, base, algorithm, tuple(names.split(" ")), asked)
@@ -88,6 +92,9 @@ class InCoordinates(Derived):
     ) -> list[Scalar]:
         """Return the nodes of the result, from the nodes of the arguments."""
         by_name = dict(zip((p.name for p in self.asked.inputs), given, strict=True))
+        if NUMBERS in self.wrt:  # they follow the arguments
+            kind = "regrouped_numbers" if self.algorithm.regroup else "numbers"
+            by_name[NUMBERS] = [graph.leaf((len(given), k)) for k in range(core_size(tree.model, kind))]
         rates = {
             leaf.index: rate
             for x in self.wrt
@@ -95,12 +102,16 @@ class InCoordinates(Derived):
             for leaf, rate in zip(by_name[x], by_name[f"{x}_rate"], strict=True)
         }
         leaves = [leaf for x in self.wrt if x in by_name for leaf in by_name[x]]
+        numbers = len(by_name.get(NUMBERS, ()))
         if self.base.name == "forward_dynamics":
             dynamics = ImplicitDynamics(tree, by_name, by_name["a"], graph)
             if self.mode == PUSH:
                 return dynamics.rates(rates, by_name.get("tau_rate"))
             found, forces = dynamics.gradient(by_name["weights"], leaves)
-            return [*found, *forces] if "tau" in self.wrt else found
+            if "tau" not in self.wrt:
+                return found
+            states = len(found) - numbers
+            return [*found[:states], *forces, *found[states:]]
         ports = [p for p in self.base.inputs if not p.optional]
         arguments = [tree.input(p.kind, by_name[p.name]) for p in ports]
         arguments += [tree.zeros(p.kind) for p in self.base.inputs if p.optional]

@@ -49,8 +49,8 @@ ROLLOUT_WORDS = (
 one row serves all steps."""
 
 _INPUTS = ("tau", "external", "goal")
-_OUTPUTS = ("q0_bar", "v0_bar", "tau_bar", "external_bar", "goal_bar", "kp_bar", "kd_bar", "dt_bar")
-_STATES = ("q0", "v0", *_INPUTS)
+_STATES = ("q0", "v0", *_INPUTS, "parameters")
+_OUTPUTS = tuple(f"{name}_bar" for name in (*_STATES, "kp", "kd", "dt"))
 _ENDS = ("q_end", "v_end")
 GRADIENT_POINTERS = (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS, "tape", "starts", "workspace", "numbers", "datas")
 GRADIENT_WORDS = (
@@ -62,7 +62,7 @@ GRADIENT_WORDS = (
 """The arguments of `@gradient`. Weights and results that are not wanted have the address 0; the stride of a step of a
 result is 0 if one row has the sum over all steps. The tape has room for a segment of the steps, `starts` for the states
 at the starts of segments. The states after the last step are stored, too."""
-_RATES = ("q0_rate", "v0_rate", "tau_rate", "external_rate", "goal_rate", "kp_rate", "kd_rate", "dt_rate")
+_RATES = tuple(f"{name}_rate" for name in (*_STATES, "kp", "kd", "dt"))
 _MOVED = ("dq_out", "dv_out")
 SENSITIVITY_POINTERS = (*_STATES, *_RATES, *_MOVED, *_ENDS, "workspace", "numbers", "datas")
 SENSITIVITY_WORDS = (

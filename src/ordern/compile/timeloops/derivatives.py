@@ -42,6 +42,12 @@ class _Derivatives(Emitter):
         }
         """The sizes of the arguments by which kernels are differentiated."""
 
+    def section(self, whole: Tile, name: str) -> Tile:
+        """Return the part of an array, laid out as the numbers of a varied robot, that belongs to a kernel."""
+        request, way = self.kernels.requests[name], self.kernels.ways[name]
+        places = self.numbers_of(request, way)
+        return Tile(places[0] - self.parameters.at + whole.at, request.varied(way)) if places else Tile(whole.at, 0)
+
     def integrate(self, q: Tile, v: Tile) -> Tile:
         """Return the position after a step along a velocity."""
         self.copy(q, self.q)
@@ -107,6 +113,7 @@ class Puller(_Derivatives):
             name: self.tile(size)
             for name, size in {"tau": nv, "external": loads, "goal": goals, "kp": gains, "kd": gains}.items()
         }
+        self.collected["parameters"] = self.tile(self.parameters.size)
         """The derivatives by inputs of the step, summed over its stages; positions by their numbers."""
         forces = self.split("dynamics")[2] if "pull_dynamics" in self.results else self.weights
         weighted = {name: (*self.arguments[name], self.weights) for name in self.parts}
@@ -126,7 +133,7 @@ class Puller(_Derivatives):
         return self.replaying.pop(0)
 
     def split(self, name: str) -> list[Tile]:
-        """Return the places of the derivatives of a kernel, one for each argument."""
+        """Return the places of the derivatives of a kernel, one for each argument; numbers follow them."""
         at, found = self.results[f"pull_{name}"].at, []
         for size in self.parts[name]:
             found.append(Tile(at, size))
@@ -154,14 +161,12 @@ class Puller(_Derivatives):
         q_terms, v_terms = [by_q], [(1.0, "", by_v)]
         self._collect("tau", forces)
         if "passive" in self.kernels.requests:
-            self.kernel("pull_passive")
-            found = self.split("passive")
+            found = self._derived("passive")
             q_terms.append(found[0])
             v_terms.append((1.0, "", found[1]))
         if self.has_external:
             self.copy(self.external, self.loads)
-            self.kernel("pull_external_force")
-            found = self.split("external_force")
+            found = self._derived("external_force")
             q_terms.append(found[0])
             self._collect("external", found[1])
         if self.feedback:
@@ -216,13 +221,23 @@ class Puller(_Derivatives):
         if self.flat:
             return weights
         self._state(q)
-        return self._pull("rate", weights)[1]
+        self.copy(weights, Tile(self.weights.at, weights.size))
+        self.kernel("pull_rate")
+        return self.split("rate")[1]
 
     def _pull(self, name: str, weights: Tile) -> list[Tile]:
         """Call the kernel of derivatives at the state that is set; return their places."""
         self.copy(weights, Tile(self.weights.at, weights.size))
+        return self._derived(name)
+
+    def _derived(self, name: str) -> list[Tile]:
+        """Call the kernel of derivatives; collect those by the numbers of a varied robot, and return the others."""
         self.kernel(f"pull_{name}")
-        return self.split(name)
+        found = self.split(name)
+        if self.parameters.size and self.kernels.depends(f"pull_{name}", sum(self.parts[name])):
+            last, to = found[-1], self.section(self.collected["parameters"], f"pull_{name}")
+            self._accumulate(to, Tile(last.at + last.size, to.size))
+        return found
 
     def _kept(self, found: list[Tile]) -> list[Tile]:
         """Return copies, which the next call of the kernel does not change."""
@@ -249,6 +264,7 @@ class Pusher(_Derivatives):
             name: self.tile(size)
             for name, size in {"tau": nv, "external": loads, "goal": goals, "kp": gains, "kd": gains}.items()
         }
+        self.rates["parameters"] = self.tile(self.parameters.size)
         """The rates of the inputs of the step; those of positions by their numbers."""
         q, v, a = self.q_rate, self.v_rate, self.a_rate
         moving = {
@@ -262,7 +278,10 @@ class Pusher(_Derivatives):
         }
         for name in ("euler_position", "euler_velocity"):
             moving[name] = (self.q, self.v, self.given, self.h, q, v, a, self.stretched)
-        self.arguments |= {f"push_{name}": tiles for name, tiles in moving.items()}
+        for name, tiles in moving.items():
+            varied = self.parameters.size and f"push_{name}" in kernels.requests
+            more = [self.section(self.rates["parameters"], f"push_{name}")] if varied else []
+            self.arguments[f"push_{name}"] = (*tiles, *more)
         self.arguments["tangent"] = (self.q, q)
 
     def push_acceleration(self, node: float, q: Tile, v: Tile, a: Tile, rates: tuple[Tile, Tile]) -> Tile:

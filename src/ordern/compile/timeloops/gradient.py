@@ -81,7 +81,8 @@ def compile_gradient(
         m.sequence(f"clear_{name}")
     emitted = m.finish()
     tiles = {**weights, "q0": q, "v0": v, "tau": m.applied, "external": m.external, "goal": m.goal}
-    tiles |= {f"{name}_bar": m.collected[name] for name in ("tau", "external", "kp", "kd")}
+    tiles["parameters"] = m.parameters
+    tiles |= {f"{name}_bar": m.collected[name] for name in ("tau", "external", "kp", "kd", "parameters")}
     tiles |= {"q_end": q, "v_end": v, "q0_bar": start, "v0_bar": by_v, "goal_bar": goal, "dt_bar": m.stretched}
     texts = [emitted.text, lanes_function(m.target), *_moves("tape", m, kept), *_moves("start", m, [q, v])]
     texts.append(_Gradient(m, tiles, sum(x.size for x in kept), nq + nv).text("@gradient", internal=False))
@@ -126,7 +127,7 @@ class _Gradient(Builder):
         """Write the ways forward and back of a tile."""
         word, segments, length = self.word, self.word["segments"], self.word["segment"]
         self._run("clear")
-        for name in ("q0", "v0", *self.inputs):
+        for name in ("q0", "v0", *self.inputs, *(["parameters"] if self.m.parameters.size else [])):
             self._load(name, t)
         self._store_ends(t)
         with self.if_(segments > 1), self.counted(segments - 1) as s:
@@ -145,7 +146,7 @@ class _Gradient(Builder):
             self._back(t, first, count)
         self._weigh(t, self.const(0), "weigh_first")
         self._run("finish")
-        for name in ("q0", "v0", "kp", "kd", "dt"):
+        for name in ("q0", "v0", "kp", "kd", "dt", "parameters"):
             if self.tiles[f"{name}_bar"].size:
                 self._store(name, t, self.const(0))
         for name in self.inputs:

@@ -113,6 +113,10 @@ class Kernels:
         text, size = emit(self._traced[name], layout, self.target)
         return re.sub(r"@(init|body|constants|chunk\d+)\b", rf"@{name}_\1", text), size
 
+    def depends(self, name: str, first: int) -> bool:
+        """Return True if straight-line code computes a number of its result, from the first on, that is not zero."""
+        return any(isinstance(x, Node) or x != 0.0 for x in self._traced[name][first:])
+
     def code(self, made: bytes, workspace: int) -> LoopCode:
         """Return the record of code that was compiled of them."""
         return LoopCode(made, workspace, self.operations, self.target.lanes, self.rolled, self.freedoms)
@@ -408,7 +412,7 @@ class Emitter:
         self._functions.append(self._sequence.text(f"@{name}"))
         self._sequence, self._copied = _calls(), {}
 
-    def _numbers_of(self, request: Request, way: str) -> list[int]:
+    def numbers_of(self, request: Request, way: str) -> list[int]:
         """Return the place of the numbers of a varied robot that a kernel reads."""
         at = self.parameters.at
         for form, size in self._forms.items():
@@ -423,7 +427,7 @@ class Emitter:
         for name in sorted(self.kernels.requests):
             request, way = self.kernels.requests[name], self.kernels.ways[name]
             plain = layout_of(request, self.target.lanes, way)
-            tiles = (*(tile.at for tile in self.arguments[name]), *self._numbers_of(request, way))
+            tiles = (*(tile.at for tile in self.arguments[name]), *self.numbers_of(request, way))
             inputs: tuple[Operand, ...] = plain.inputs
             placed = _Placed(inputs, plain.output, plain.lanes, tiles, self.results[name].at, self._end)
             text, size = self.kernels.text(name, placed)

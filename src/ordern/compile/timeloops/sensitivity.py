@@ -46,7 +46,8 @@ def compile_sensitivity(
     m.sequence("clear")
     emitted = m.finish()
     tiles = {"q0": q, "v0": v, "tau": m.applied, "external": m.external, "goal": m.goal}
-    tiles |= {f"{name}_rate": m.rates[name] for name in ("tau", "external", "kp", "kd")}
+    tiles["parameters"] = m.parameters
+    tiles |= {f"{name}_rate": m.rates[name] for name in ("tau", "external", "kp", "kd", "parameters")}
     tiles |= {"q0_rate": tangent, "v0_rate": v_rate, "goal_rate": goal, "dt_rate": m.stretched}
     tiles |= {"dq_out": tangent, "dv_out": v_rate, "q_end": q, "v_end": v}
     main = _Sensitivity(m, tiles).text("@sensitivity", internal=False)
@@ -76,9 +77,10 @@ class _Sensitivity(Builder):
         """Write the steps of a tile."""
         word = self.word
         self._run("clear")
-        for name in ("q0", "v0", *self.inputs):
+        varied = ["parameters"] if self.m.parameters.size else []
+        for name in ("q0", "v0", *self.inputs, *varied):
             self._move("load", name, t)
-        rates = ["q0", "v0", "dt", *self.inputs, *(("kp", "kd") if self.m.feedback else ())]
+        rates = ["q0", "v0", "dt", *self.inputs, *varied, *(("kp", "kd") if self.m.feedback else ())]
         for name in rates:
             self._load_rate(name, t)
         self._run("begin")

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...algorithms.derivatives.coordinates import pull_name, push_name
 from ...arguments import Array
+from ...model import core_size
 from .differentiated import STEP, STRETCH, Terms
 from .native_derivatives import derivative_kernel
 from .numpy_machine import turns_velocities
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 __all__ = ["ArrayMachine", "Forces"]
+
+
+def _kind(regroup: bool) -> str:
+    """Return the kind of the numbers of a varied robot."""
+    return "regrouped_numbers" if regroup else "numbers"
 
 
 class Forces(Protocol):
@@ -54,7 +60,11 @@ class ArrayMachine:
         self.robot, self.h, self.forces = robot, h[:, None, None], forces
         self._dynamics, self._smoothing = robot.kernel("forward_dynamics", dynamics), np.float64(smoothing)
         self.turning = turns_velocities(robot)
-        self._known: dict[tuple[str, Any], Any] = {}
+        self._known: dict[Any, Any] = {}
+        self.number_rates: dict[bool, Array] = {}
+        """The rates (directions, numbers) of the numbers of a varied robot, without regrouping and with it."""
+        self.by_numbers: dict[bool, Array] = {}
+        """The derivatives (directions, numbers) by these numbers, summed over steps; empty if they are not wanted."""
 
     @cached_property
     def flat(self) -> bool:
@@ -202,7 +212,12 @@ class ArrayMachine:
 
     def _push(self, question: str, given: Sequence[Any], rates: Sequence[Any]) -> Array:
         kernel = self._kernel(("push", question), lambda: derivative_kernel(self.robot, question, push_name))
-        return np.asarray(kernel(*given, *rates))
+        if self.robot.variation is None:
+            return np.asarray(kernel(*given, *rates))
+        regroup = kernel.algorithm.regroup
+        if regroup not in self.number_rates:
+            self.number_rates[regroup] = np.zeros((1, core_size(kernel.request.model, _kind(regroup))))
+        return np.asarray(kernel(*given, *rates, self.number_rates[regroup]))
 
     def _pull(self, question: str, given: Sequence[Any], weights: Array) -> list[Array]:
         kernel = self._kernel(("pull", question), lambda: derivative_kernel(self.robot, question, pull_name))
@@ -210,7 +225,14 @@ class ArrayMachine:
         sizes = {"project": (nq,), "integrate": (nq, nv, 1), "external_force": (nq, 6 * len(self.robot.bodies))}
         sizes |= {"forward_dynamics": (nq, nv, nv)} | dict.fromkeys(("position_rate", "passive_force"), (nq, nv))
         sizes |= dict.fromkeys(("euler_position", "euler_velocity"), (nq, nv, nv, 1))
-        return np.split(flat, np.cumsum(sizes[question])[:-1], axis=-1)
+        *found, numbers = np.split(flat, np.cumsum(sizes[question]), axis=-1)
+        if numbers.shape[-1] and self.collects:
+            regroup, total = kernel.algorithm.regroup, numbers.sum(0)
+            self.by_numbers[regroup] = total + self.by_numbers.get(regroup, 0.0)
+        return found
+
+    collects = False
+    """True if the derivatives by the numbers of a varied robot are wanted."""
 
     def _kernel(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._known:

@@ -36,7 +36,17 @@ if TYPE_CHECKING:
     from ...compile.timeloops.law_program import Law
     from ...robot import Robot
 
-__all__ = ["MOST_HELD", "Closing", "FixedLoop", "Native", "Segment", "kept", "loop_kind", "step_requests"]
+__all__ = [
+    "MOST_HELD",
+    "Closing",
+    "FixedLoop",
+    "Native",
+    "Segment",
+    "kept",
+    "loop_kind",
+    "step_requests",
+    "varied_numbers",
+]
 
 T = TypeVar("T")
 Renew = Callable[[float, Array, Array], tuple[Array, float] | None]

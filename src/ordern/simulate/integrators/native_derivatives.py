@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...algorithms.derivatives.coordinates import pull_name, push_name
+from ...algorithms.derivatives.coordinates import NUMBERS, pull_name, push_name
+from ...arguments import AnyArray
 from ...compile.pipeline import Request
 from ...compile.timeloops.code import (
     GRADIENT_WORDS,
@@ -14,11 +15,12 @@ from ...compile.timeloops.code import (
     LoadedLoop,
     LoopCode,
     loop_code,
+    varied_forms,
 )
 from ...errors import ArgumentError
 from ...loops.dynamics import BAUMGARTE
 from .differentiated import Moving, Tape
-from .native import kept, loop_kind, step_requests
+from .native import loop_kind, step_requests, varied_numbers
 from .rk_step import fixed_step
 from .tableaus import tableau
 
@@ -44,9 +46,10 @@ _VARIED = {
 
 
 def derivative_kernel(robot: Robot, question: str, name: Callable[..., str]) -> Any:
-    """Return the kernel of the derivatives of a question, by the numbers of its arguments."""
+    """Return the kernel of the derivatives of a question, by the numbers of its arguments and of a varied robot."""
     options: dict[str, Any] = {"alpha": BAUMGARTE} if question == "stabilised_dynamics" else {}
-    return robot.kernel(name(question, _VARIED[question]), **options)
+    more = () if robot.variation is None else (NUMBERS,)
+    return robot.kernel(name(question, (*_VARIED[question], *more)), **options)
 
 
 def _requests(robot: Robot, forward: Mapping[str, Request], name: Callable[..., str]) -> dict[str, Request]:
@@ -67,9 +70,18 @@ class _DerivativeLoop:
     """Machine code of a loop over steps and their derivatives, with a workspace for each thread."""
 
     def __init__(self, code: LoopCode, requests: Mapping[str, Request], dtype: str, name: str, words: Any) -> None:
-        self._loaded = LoadedLoop(code, requests, dtype, name, words)
+        self._loaded, self._requests = LoadedLoop(code, requests, dtype, name, words), requests
         self._local = threading.local()
         self.lanes, self.operations = code.lanes, code.operations
+
+    def parameters(self, robot: Robot) -> AnyArray:
+        """Return the numbers (*leading, n) of a varied robot as the code reads them; without any for other robots."""
+        return varied_numbers(robot, self._loaded, self._requests)
+
+    @property
+    def forms(self) -> dict[tuple[str, bool], int]:
+        """The forms in which kernels read the numbers of a varied robot, in order, and the sizes of their arrays."""
+        return varied_forms(self._requests, self._loaded.code.rolled)
 
     def run(self, words: Mapping[str, int]) -> None:
         """Run a share of the trajectories, in this thread."""
@@ -109,7 +121,7 @@ class GradientLoop(_DerivativeLoop):
     @staticmethod
     def of(robot: Robot, *arguments: Any) -> GradientLoop:
         """Return the loop of a robot, made on first use."""
-        return kept(robot, ("gradient", *arguments), lambda: GradientLoop(robot, *arguments))
+        return robot._kernels.shared(("gradient", *arguments), lambda: GradientLoop(robot, *arguments))
 
 
 class SensitivityLoop(_DerivativeLoop):
@@ -139,4 +151,4 @@ class SensitivityLoop(_DerivativeLoop):
     @staticmethod
     def of(robot: Robot, *arguments: Any) -> SensitivityLoop:
         """Return the loop of a robot, made on first use."""
-        return kept(robot, ("sensitivity", *arguments), lambda: SensitivityLoop(robot, *arguments))
+        return robot._kernels.shared(("sensitivity", *arguments), lambda: SensitivityLoop(robot, *arguments))

@@ -230,7 +230,7 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         `q` and `v` are the weights: for a function of `result.q` and `result.v` its derivatives by them, (..., N, nv).
         Those of positions are in the tangent of `integrate`, or by the numbers of q, (..., N, nq). The result has `q0`
         (in the tangent), `v0`, `tau` and `external`, where these were given, and `until`; `wrt` names some of them.
-        That of a `Table` has the shape of its values.
+        That of a `Table` has the shape of its values. The fields of a robot's parameters that vary are arguments, too.
 
         The gradient is that of the accepted steps, with their lengths held constant, and of the dense output at the
         times of `until`. Those by times are along the motion. What acts as a Python function needs a method
