@@ -206,6 +206,18 @@ def test_info(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert head.index("range") == row.index("-1")
 
 
+def test_info_lists_actuators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = '<body><joint name="j"/><geom size=".1"/></body>'
+    actuators = '<motor name="m" joint="j" gear="3" ctrlrange="-1 2"/><muscle name="x" tendon="t"/>'
+    tendon = '<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed></tendon>'
+    text = f"<mujoco><worldbody>{body}</worldbody>{tendon}<actuator>{actuators}</actuator></mujoco>"
+    (file := tmp_path / "a.xml").write_text(text)
+    assert main(["info", str(file)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["m", "motor", "j", "3", "-", "-1", "..", "2"] in lines
+    assert ["x", "muscle", "j", "by", "tendon", "'t'", "2", "-", "-"] in lines
+
+
 def test_info_as_json(good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", "--json", "--floating", good]) == 0
     data = json.loads(capsys.readouterr().out)

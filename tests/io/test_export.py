@@ -618,3 +618,62 @@ class TestSave:
         (plain := tmp_path / "plain").write_text("")
         save(arm(lower=-1.0, upper=1.0), tmp_path / "r.urdf")
         assert (tmp_path / "r.urdf").stat().st_mode == plain.stat().st_mode
+
+
+def test_actuators_of_mimic_joints_are_transmissions() -> None:
+    """A motor of the leader is not made up, if the follower has one."""
+    builder = on.Builder("gripper").body("base")
+    builder.body("a", parent="base", joint=on.Prismatic((1, 0, 0)), joint_name="one", **INERTIAL)
+    builder.body(
+        "b", parent="base", joint=on.Prismatic((1, 0, 0)), joint_name="two", mimic=("one", 2.0, 0.0), **INERTIAL
+    )
+    builder.actuator("motor", "SimpleTransmission", ["two"], [3.0])
+    builder.actuator("other", "muscle", through="tendon 't'")
+    builder.actuated = ("one",)
+    robot = builder.build()
+    text = to_urdf(robot)
+    back = on.load(text)
+    assert back.actuators == robot.actuators[:1] and back.motors == robot.motors == ("one",)
+    assert "left out: the actuator of 'other'" in text
+
+
+FLUID = """<mujoco><option density="1.2" viscosity=".3" wind="1 0 0"/><worldbody><body name="a" pos="0 0 1"><freejoint/>
+<geom type="box" size=".1 .2 .3" euler="10 20 30"/><body name="b"><joint name="h" axis="0 1 0"/>
+<geom type="capsule" size=".1 .3" fluidshape="ellipsoid" fluidcoef="1 .2 .3 .4 .5"/>
+<body name="c"><joint type="ball" name="ball"/><geom size=".1" pos=".1 0 0"/><geom type="box" size=".1 .2 .3"/>
+</body></body></body></worldbody><keyframe><key name="home" qpos="1 2 3 0 1 0 0 .5 .6 .8 0 0"/></keyframe></mujoco>"""
+
+
+def test_fluids_and_named_positions_in_mjcf() -> None:
+    robot = on.load(FLUID)
+    text = to_mjcf(robot)
+    back = on.load(text)
+    q, v, _ = states(robot, 1)
+    assert_close(back.passive_force(q, v, 0.01), robot.passive_force(q, v, 0.01), ROUNDING)
+    assert_close(back.positions["home"], robot.positions["home"], ROUNDING)
+    ours, theirs = (mujoco.MjModel.from_xml_string(x) for x in (text, FLUID))
+    assert_close(ours.key_qpos, theirs.key_qpos, ROUNDING)
+    forces = []
+    for model in (ours, theirs):
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:] = convert(robot, model).to_peer(q[0], v[0])
+        mujoco.mj_forward(model, data)
+        forces.append(data.qfrc_fluid.copy())
+    assert_close(forces[0], forces[1], PEER)
+
+
+def test_drags_that_no_one_fluid_explains_are_lost() -> None:
+    robot = on.Robot.of(replace(on.load(FLUID), shapes=()))  # the ellipsoid has no geom any more
+    with pytest.raises(ModelError, match="drag of body 'a', body 'b', body 'c'"):
+        to_mjcf(robot)
+    builder = on.Builder("buoy").body("base")
+    drag = on.Drag(quadratic=(0, 0, 0, 1, 2, 3))
+    builder.body("a", parent="base", joint=on.Spherical(), **INERTIAL, drag=drag)
+    with pytest.raises(ModelError, match="drag of body 'a'"):
+        to_mjcf(builder.build())
+
+
+@pytest.mark.parametrize(("file", "floating"), [(FILES[0], False), (FILES[0], True), (FILES[1], False)])
+def test_a_builder_makes_the_same_robot_again(file: str, floating: bool) -> None:
+    robot = on.load(ROBOTS / file, floating=floating)
+    assert robot.builder().build() == robot

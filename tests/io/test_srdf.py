@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -158,3 +159,33 @@ def test_real_files_agree_with_pinocchio(urdf: str, srdf: str, floating: bool) -
             if robot.joint(str(model.names[k])).mimic is None:
                 at = slice(model.joints[k].idx_q, model.joints[k].idx_q + model.joints[k].nq)
                 np.testing.assert_allclose(c.to_peer(q)[at], theirs[name][at], atol=1e-12)
+
+
+def test_keyframes_of_attached_models(tmp_path: Path) -> None:
+    """As in MuJoCo: with the prefix of the attachment, and other joints in the position of the file."""
+    body = '<body name="x"><joint name="h"/><geom size=".1"/>{}</body>'
+    free = '<body name="z" pos="1 0 0"><freejoint name="f"/><geom size=".1"/></body>'
+    inner = body.format('<body><joint name="s" type="slide" ref=".3"/><geom size=".1"/></body>') + free
+    keys = '<keyframe><key name="home" qpos=".1 .2 1 2 3 1 0 0 0"/><key name="t" time="2"/></keyframe>'
+    (tmp_path / "child.xml").write_text(f'<mujoco model="c"><worldbody>{inner}</worldbody>{keys}</mujoco>')
+    whole = '<frame pos="0 0 5"><attach model="c" prefix="a_"/></frame>'
+    part = '<attach model="c" body="x" prefix="b_"/>'
+    own = '<body name="m"><joint name="mj" type="slide" ref="3"/><geom size=".1"/></body>'
+    key = '<keyframe><key name="home" qpos="9 1 2 1 2 3 1 0 0 0 3 4"/></keyframe>'
+    asset = '<asset><model name="c" file="child.xml"/></asset>'
+    (tmp_path / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{own}{whole}{part}</worldbody>{key}</mujoco>")
+    robot = on.load(tmp_path / "main.xml")
+    q = {name: q.tolist() for name, q in robot.positions.items()}
+    assert list(q) == ["home", "a_home", "b_home"] and q["home"][0] == 9.0
+    assert q["a_home"] == [3.0, 0.1, 0.2, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 0.3]
+    assert q["b_home"] == [3.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 5.0, 0.1, 0.2]
+
+
+def test_an_unknown_position_is_an_error_that_suggests_another() -> None:
+    robot = on.load("puma560")
+    with pytest.raises(on.UnknownNameError, match=r"unknown position 'redy' in .*Did you mean 'ready'\?"):
+        robot.positions["redy"]
+    assert (
+        robot.positions.get("redy") is None
+        and pickle.loads(pickle.dumps(robot.positions)).keys() == robot.positions.keys()
+    )

@@ -95,6 +95,22 @@ class TestXacro:
         assert str(e.value).startswith(str(template))
         assert message in str(e.value)
 
+    @pytest.mark.parametrize(
+        ("wrong", "right", "place"),
+        [
+            ("k - 1", "k - weight", "parts/link.xacro:4"),
+            ('value="${m}"', 'value="${m m}"', "parts/link.xacro:2"),
+            ('params="k m"', 'params="k"', "arm.urdf.xacro:6"),
+            ("</macro>", "</macro", ""),
+        ],
+    )
+    def test_faults_have_a_file_and_a_line(self, template: Path, wrong: str, right: str, place: str) -> None:
+        link = template.parent / "parts/link.xacro"
+        link.write_text(LINK.replace(wrong, right) if place else LINK.replace("</xacro:macro>", ""))
+        with pytest.raises(ModelError) as e:
+            on.load(template)
+        assert e.value.where.endswith(place or "parts/link.xacro:6"), e.value
+
     def test_an_argument_of_a_wrong_type(self, template: Path) -> None:
         with pytest.raises(
             on.ArgumentError, match=r"xacro_args: 'n' must be text, a number or a truth value, not \[1\]"

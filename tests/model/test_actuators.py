@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -56,3 +57,11 @@ def test_what_is_refused(given: dict[str, Any], message: str) -> None:
     twice = hand().actuator("m", "motor", "tip").actuator("m", "motor", "knuckle")
     with pytest.raises(on.ModelError, match="actuator 'm' exists already"):
         twice.build()
+
+
+def test_the_text_of_an_actuator_makes_it_again() -> None:
+    one = on.Actuator("a", "motor", ("j",), ((2.0,),), force_limits=(-math.inf, 3.0), control_limits=(0.0, 1.0))
+    other = on.Actuator("b", "adhesion", through="body 'x'")
+    for actuator in (one, other):
+        assert eval(repr(actuator), {"Actuator": on.Actuator, "inf": math.inf}) == actuator
+    assert repr(other) == """Actuator('b', 'adhesion', through="body 'x'")"""

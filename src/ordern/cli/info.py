@@ -1,4 +1,4 @@
-"""Show a robot: its tree, masses, joints and limits.
+"""Show a robot: its tree, masses, joints, limits and actuators.
 
 examples:
   ordern info panda.urdf
@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..model import BASE, Connection, Loop, Model
+from ..model import BASE, Actuator, Connection, Loop, Model
 from .outputs import show
 from .source import loaded, robot_argument
 from .terminal import paint, table
@@ -44,12 +44,14 @@ def _lines(m: Model) -> list[str]:
     for x in m.loops:
         kind = f"{type(x.type).__name__.lower()} (loop){'' if x.active else ', open'}"
         rows.append((x.name, kind, "-", "-", "-", *_limits(x)))
+    driving = [("actuator", "kind", "drives", "gear", "force", "control"), *map(_driving, m.actuators)]
+    actuators = ["", *table(driving, head=True)] if m.actuators else []
     counts = {"loops": len(m.loops), "couplings": len(m.couplings), "shapes": len(m.shapes), "constraints": m.nc}
     facts = [("gravity", " ".join(f"{x:g}" for x in m.gravity)), ("frames", str(len(m.frames)))]
     facts += [(name, str(n)) for name, n in counts.items() if n]
     facts += [("source", m.source)] if m.source else []
     noticed = ["", paint("noticed while reading", "bold"), *(f"  {note}" for note in m.notes)] if m.notes else []
-    return [paint(title, "bold"), *tree, "", *table(rows, head=True), "", *table(facts), *noticed]
+    return [paint(title, "bold"), *tree, "", *table(rows, head=True), *actuators, "", *table(facts), *noticed]
 
 
 def _type(m: Model, c: Connection) -> str:
@@ -58,6 +60,14 @@ def _type(m: Model, c: Connection) -> str:
         return kind
     offset = f" {c.mimic.offset:+g}" if c.mimic.offset else ""
     return f"{kind} = {c.mimic.ratio:g} {m.joints[c.mimic.joint].name}{offset}"
+
+
+def _driving(x: Actuator) -> tuple[str, ...]:
+    """Return the row of an actuator: name, kind, joints, gear, limits of force and control."""
+    gears = ", ".join(" ".join(f"{g:g}" for g in gear) for gear in x.gear) or "-"
+    limits = (_listed([f"{low:.4g} .. {high:.4g}"], (low, high)) for low, high in (x.force_limits, x.control_limits))
+    through = f" by {x.through}" if x.through and x.joints else ""
+    return x.name, x.kind, (", ".join(x.joints) or x.through or "-") + through, gears, *limits
 
 
 def _slots(start: int, n: int) -> str:
@@ -95,6 +105,7 @@ def _described(m: Model) -> dict[str, Any]:
             }
             for k, c in enumerate(m.joints)
         ],
+        "actuators": [_picked(x, "name kind joints gear force_limits control_limits through") for x in m.actuators],
         "frames": [{"name": f.name, "body": bodies[f.body]} for f in m.frames],
         "loops": [
             {"name": x.name, "type": type(x.type).__name__, "parent": bodies[x.parent], "child": bodies[x.child]}

@@ -16,10 +16,12 @@ import numpy as np
 from ..conversion.peers import mujoco_parts
 from ..errors import ModelError
 from ..joints import Closure, Continuous, Cylindrical, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Universal
-from ..model import BASE, Body, Connection, Loop, Model, Placement, Shape
+from ..model import BASE, Body, Connection, EllipsoidDrag, Loop, Model, Placement, Shape
 from ..records import dataclass
 from ..rotations import matrix_from_quaternion
 from .export_mjcf_actuators import add_actuators
+from .export_mjcf_fluid import fluid_around
+from .export_mjcf_keyframes import Written, add_keyframes
 from .export_mjcf_tendons import add_tendons, tendon_rotors
 from .mjcf.mesh import mesh_vertices
 from .writing import Losses, described
@@ -59,16 +61,12 @@ _SHAPES: dict[str, Callable[[tuple[float, ...]], tuple[float, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Written):
     """A joint of MuJoCo, with its slices in the coordinates of the joint that it belongs to."""
 
-    name: str
-    kind: str
     axis: tuple[float, ...] | None
     position: tuple[float, ...]
-    q: slice
     v: slice
-    of: Connection
 
     def seen_from(self, at: Placement) -> _Part:
         """Return the same joint, in the axes of a frame that is placed at `at` in its own."""
@@ -99,7 +97,12 @@ class _Writer:
         self.model, self.losses = model, losses
         self.root = root = Node("mujoco", {"model": model.name or "robot"})
         compiler = root.add("compiler", angle="radian", autolimits="true", inertiafromgeom="false")
-        root.add("option", gravity=numbers(model.gravity))
+        option = root.add("option", gravity=numbers(model.gravity))
+        self.fluid = fluid_around(model)
+        if self.fluid is not None:
+            wind = numbers(model.current) if any(model.current) else None
+            option.attributes |= {"density": number(self.fluid.density), "wind": wind}
+            option.attributes["viscosity"] = number(self.fluid.viscosity)
         self.assets, world, self.equalities = root.add("asset"), root.add("worldbody"), root.add("equality")
         self.nodes = {BASE: world}
         """The elements of the bodies."""
@@ -123,18 +126,18 @@ class _Writer:
         for frame in extra_frames(model):
             check_name(frame.name, "frame", model.source)
             self._site(frame.name, frame.body, frame.placement)
-        losses.add_fluid(model)
-        losses.add_positions(model)
+        losses.add_fluid(model, drag=self.fluid is None)
         for loop in model.loops:
             self._loop(loop)
         self._couplings()
-        for shape in sorted(model.shapes, key=lambda shape: shape.body):
-            self._geom(shape)
+        for n in sorted(range(len(model.shapes)), key=lambda n: model.shapes[n].body):
+            self._geom(model.shapes[n], self.fluid.ellipsoids.get(n) if self.fluid else None)
         parts = {c.name: [(p.name, p.v.stop - p.v.start) for p in self.parts[k]] for k, c in enumerate(model.joints)}
         tendons = add_actuators(root, model, parts, losses)
         add_tendons(
             tendons, model, rotors, {k: parts[c.name][0][0] for k, c in enumerate(model.joints) if c.type.nv}, losses
         )
+        add_keyframes(root, model, world, [part for found in self.parts.values() for part in found])
         root.children = [n for n in root.children if n is world or n.children or n.attributes]
 
     def _split(self, c: Connection) -> list[_Part]:
@@ -157,7 +160,7 @@ class _Writer:
             axis = tuple((at.R @ np.array(joint.axis)).tolist()) if isinstance(joint, (Revolute, Prismatic)) else None
             name = c.name if len(split) == 1 else fresh(f"{c.name}_{n}", self.joint_names)
             slices = slice(q, q + joint.nq), slice(v, v + joint.nv)
-            found.append(_Part(name, kind, axis, at.position, *slices, c))
+            found.append(_Part(name, kind, slices[0], c, axis, at.position, slices[1]))
             q, v = q + joint.nq, v + joint.nv
         self.joint_names.update(part.name for part in found)
         return found
@@ -193,7 +196,7 @@ class _Writer:
             self.nodes[k] = node = self.nodes[c.parent].add("body", name=body.name, **_place(start))
             for part in carried:
                 self._joint(node, part)
-            self._inertial(node, body, bool(carried))
+            self._inertial(node, body, bool(carried), self.fluid.frames.get(k) if self.fluid else None)
             if not self.parts[k]:
                 self.losses.remark("name", f"fixed joint {c.name!r}")
             carried, start = [], _HERE
@@ -234,8 +237,11 @@ class _Writer:
             losses.add("placement (MuJoCo's coordinates are from the world)", what, c.where)
         node.add("joint", **given)
 
-    def _inertial(self, node: Node, body: Body, moves: bool) -> None:
-        """Add mass and inertia. A body without them, in all or some directions, gets amounts below rounding."""
+    def _inertial(self, node: Node, body: Body, moves: bool, along: Placement | None) -> None:
+        """Add mass and inertia. A body without them, in all or some directions, gets amounts below rounding.
+
+        If its drag is that of its inertia, this is diagonal in the frame `along`, and written so.
+        """
         if not moves and not body.mass and not any(body.inertia):
             return
         what = f"body {body.name!r}"
@@ -254,7 +260,12 @@ class _Writer:
         mass = max(body.mass, _TINY)
         if mass != body.mass:
             self.losses.notes.append(f"{what} has no mass; MuJoCo requires some")
-        node.add("inertial", pos=numbers(body.com), mass=number(mass), fullinertia=numbers(six))
+        form = {"pos": numbers(body.com), "mass": number(mass)}
+        if along is None:
+            node.add("inertial", **form, fullinertia=numbers(six))
+        else:
+            moments = np.diag(along.R.T @ I @ along.R).tolist()
+            node.add("inertial", **form, quat=quaternion(along), diaginertia=numbers(moments))
 
     def _site(self, wanted: str, body: int, at: Placement) -> str:
         """Add a site with this name, or one like it; return the name."""
@@ -306,7 +317,7 @@ class _Writer:
         self.equality_names.add(name := fresh(wanted, self.equality_names))
         self.equalities.add(tag, name=name, **attributes, active=None if active else "false")
 
-    def _geom(self, shape: Shape) -> None:
+    def _geom(self, shape: Shape, drag: EllipsoidDrag | None) -> None:
         model, body = self.model, shape.body
         of = f"body {model.bodies[body].name!r}" if body != BASE else f"base {model.base!r}"
         mesh = self._mesh(shape, of) if shape.kind == "mesh" else None
@@ -328,8 +339,11 @@ class _Writer:
             seen = True
         look = {"contype": "0", "conaffinity": "0", "group": "2"} if seen else {"group": "3"}
         color = None if shape.color is None else numbers(shape.color)
-        place = _place(shape.placement)
-        self.nodes[body].add("geom", name=name, **form, type=shape.kind, **place, rgba=color, **look)
+        place, flow = _place(shape.placement), dict[str, str]()
+        if drag is not None:
+            five = (drag.blunt, drag.slender, drag.angular, drag.kutta, drag.magnus)
+            flow = {"fluidshape": "ellipsoid", "fluidcoef": numbers(five)}
+        self.nodes[body].add("geom", name=name, **form, type=shape.kind, **place, rgba=color, **look, **flow)
 
     def _mesh(self, shape: Shape, of: str) -> str | None:
         """Return the name of a mesh asset; None if MuJoCo cannot read its file."""

@@ -148,13 +148,20 @@ def _transmissions(root: Node, model: Model, losses: Losses) -> None:
     if model.motors == () and model.joints:
         losses.remark("the statement that no joint has a motor", "the robot")
     own = {x.joints[0]: x for x in reversed(model.actuators) if len(x.joints) == 1 and not x.through and any(x.gear[0])}
-    for name in model.motors or ():
+    driven = {c.name: model.joints[c.mimic.joint].name for c in model.joints if c.mimic and c.name in own}
+    leaders = (name for name in model.motors or () if name in own or name not in driven.values())
+    names = (*leaders, *driven)  # mimic joints are never among the motors
+    for name in names:
         transmission = root.add("transmission", name=f"{name}_transmission")
         transmission.add("type").text = "transmission_interface/SimpleTransmission"
         interface = transmission.add("joint", name=name).add("hardwareInterface")
         interface.text = "hardware_interface/EffortJointInterface"
         motor, gear = (own[name].name, own[name].gear[0][0]) if name in own else (f"{name}_motor", 1.0)
         transmission.add("actuator", name=motor).add("mechanicalReduction").text = number(gear)
+    written = {own[name].name for name in names if name in own}
+    for actuator in model.actuators:
+        if actuator.name not in written:
+            losses.remark("the actuator", repr(actuator.name))
 
 
 def _limit(joint: Node, c: Connection, kind: str) -> None:

@@ -139,10 +139,11 @@ class Losses:
         self.where = self.where or where
         self.lost.setdefault(what, []).append(of)
 
-    def add_fluid(self, model: Model) -> None:
-        """Add what a fluid does to the bodies, which the format cannot express as a property of a body."""
+    def add_fluid(self, model: Model, *, drag: bool = True) -> None:
+        """Add what a fluid does to the bodies, which the format cannot express; without `drag`, it can express drag."""
         for body in model.bodies:
-            parts = {"added inertia": body.added_inertia, "buoyancy": body.displaced, "drag": body.drags}
+            drags = body.drags if drag else ()
+            parts = {"added inertia": body.added_inertia, "buoyancy": body.displaced, "drag": drags}
             for part in (name for name, numbers in parts.items() if numbers):
                 self.add(part, f"body {body.name!r}", body.where)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import ArgumentError, ModelError
 from .includes import Folder, include_root
+from .xacro_place import place_of
 
 __all__ = ["expand_xacro"]
 
@@ -76,7 +77,9 @@ def expand_xacro(
         except ModelError:
             raise
         except Exception as e:  # of any type: the template's expressions are Python's
-            raise ModelError(_fault(e), name) from None
+            place, line = place_of(e, xacro)
+            place = name if place in ("", str(file)) else place
+            raise ModelError(_fault(e), f"{place}:{line}" if line else place) from None
 
 
 def _fault(error: Exception) -> str:

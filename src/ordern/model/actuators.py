@@ -58,8 +58,15 @@ class Actuator:
             object.__setattr__(self, key, limits)
 
     def __repr__(self) -> str:
-        on = ", ".join(self.joints) or self.through
-        return f"Actuator({self.name!r}, {self.kind!r}, on {on})"
+        """Return the call that makes it; arguments that have their default values are left out."""
+        given = [repr(self.name), repr(self.kind)]
+        given += [f"{key}={getattr(self, key)!r}" for key in ("joints", "gear") if self.joints]
+        for key in ("force_limits", "control_limits"):
+            if getattr(self, key) != _NO_LIMITS:
+                low, high = ("-inf" if x == -math.inf else repr(x) for x in getattr(self, key))
+                given.append(f"{key}=({low}, {high})")
+        given += [f"through={self.through!r}"] if self.through else []
+        return f"Actuator({', '.join(given)})"
 
 
 def _numbers(x: Any, what: str, where: str) -> tuple[float, ...]:

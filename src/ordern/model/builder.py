@@ -60,6 +60,8 @@ class ModelBuilder(GraphBuilder):
         self._links: dict[str, Body] = {}
         self._joints: dict[str, JointDraft] = {}
         self._frames: dict[str, tuple[str, Placement, str]] = {}
+        self._frame_order: dict[str, int] = {}
+        """The places of frames in the model that the builder began with; new frames come after them."""
         self._parent_joint: dict[str, str] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
         self._notes: list[Note] = []
@@ -85,6 +87,7 @@ class ModelBuilder(GraphBuilder):
             builder.joint(
                 c.name, c.type, names[c.parent], names[k], at=c.placement, mimic=mimic, where=c.where, **terms
             )
+        builder._frame_order = {f.name: k for k, f in enumerate(model.frames)}
         for f in model.frames:
             if f.name not in builder._links and (f.name, f.body) != ("world", BASE):
                 builder.frame(f.name, names[f.body], f.placement)
@@ -453,7 +456,8 @@ class ModelBuilder(GraphBuilder):
             frames[name] = Frame(name, index, here)
         for f in (*layout.frames, Frame("world", BASE)):
             frames.setdefault(f.name, f)
-        return tuple(frames.values())
+        last = len(self._frame_order)
+        return tuple(sorted(frames.values(), key=lambda f: self._frame_order.get(f.name, last)))
 
     def _motors(
         self, joints: tuple[ModelJoint, ...], couplings: tuple[Coupling, ...], loose: bool

@@ -25,7 +25,7 @@ from .loops import LoopTable, loop_digest, loop_table
 from .mimic_armature import moving_together
 from .motors import listed, usual
 from .parts import BASE, Body, Coupling, Frame, Link, Loop, ModelJoint, Note, Shape
-from .positions import NamedPosition
+from .positions import NamedPosition, Positions
 from .tables import INERTIA, Kind, Tables, tables_of
 from .variation import Variation, structure_of
 
@@ -322,7 +322,7 @@ class Model:
         They come from an SRDF file, from keyframes of MJCF, or from `Builder.position`. Joints that a position does not
         name are neutral.
         """
-        found = {}
+        found = Positions(self.name)
         for position in self.named_positions:
             q = self.neutral()
             for joint, values in zip(position.joints, position.values, strict=True):

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import Array
 from ..errors import ModelError, unknown_name
 from ..records import dataclass
 from .checks import name_of
 from .parts import ModelJoint
 
-__all__ = ["NamedPosition", "kept", "named_position"]
+__all__ = ["NamedPosition", "Positions", "kept", "named_position"]
 
 ROOT = "root_joint"
 """The joint of a floating base, which a robot has only if it floats."""
@@ -38,6 +39,20 @@ class NamedPosition:
         for joint, values in zip(self.joints, self.values, strict=True):
             if not all(map(math.isfinite, values)):
                 raise ModelError(f"{what}: the position of joint {joint!r} must be finite, not {values}", self.where)
+
+
+class Positions(dict[str, Array]):
+    """Positions q by name. The error for an unknown name lists those that there are."""
+
+    def __init__(self, owner: str) -> None:
+        super().__init__()
+        self._owner = owner
+
+    def __missing__(self, name: object) -> Array:
+        raise unknown_name("position", name, self, self._owner)
+
+    def __reduce__(self) -> tuple[type[dict[str, Array]], tuple[dict[str, Array]]]:
+        return dict, (dict(self),)
 
 
 def named_position(name: str, joints: Mapping[str, Any], where: str = "") -> NamedPosition:

@@ -54,6 +54,6 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     set_springs(builder, tree, drives)
     add_equalities(builder, tree)
     add_motors(builder, actuators)
-    add_keyframes(builder, tree, document)
+    add_keyframes(builder, tree)
     document.unread.note(builder)
     return builder

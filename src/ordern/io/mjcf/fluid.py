@@ -19,7 +19,7 @@ from .geometry import Geom, geom_of
 from .nodes import BodyNode
 from .orientation import placed
 
-__all__ = ["body_drags"]
+__all__ = ["body_drags", "box_drag", "box_sides"]
 
 _MASSLESS = 1e-15
 _COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
@@ -44,7 +44,7 @@ def body_drags(body: BodyNode, mass: Mass) -> list[Drag | EllipsoidDrag]:
                 geom.document.unread.add(f"drag of an ellipsoid around a geom of type {geom.kind}")
         return [_ellipsoid(g, settings) for g in known]
     at, moments = _principal(body, mass, geoms)
-    return [_box(at, moments, mass.m, density, viscosity)]
+    return [box_drag(at, moments, mass.m, density, viscosity)]
 
 
 def _ellipsoid(geom: Geom, settings: Settings) -> EllipsoidDrag:
@@ -79,9 +79,15 @@ def _principal(body: BodyNode, mass: Mass, geoms: list[Geom]) -> tuple[Placement
     return Placement.of(axes * np.linalg.det(axes), mass.com), moments[::-1]
 
 
-def _box(at: Placement, moments: Array, mass: float, density: float, viscosity: float) -> Drag:
-    """Return the drag of a box with this mass and these moments of inertia."""
+def box_sides(moments: Array, mass: float) -> tuple[float, float, float]:
+    """Return the sides of a box with this mass and these moments of inertia."""
     x, y, z = np.sqrt(np.maximum(_MASSLESS, moments.sum() - 2.0 * moments) / mass * 6.0).tolist()
+    return x, y, z
+
+
+def box_drag(at: Placement, moments: Array, mass: float, density: float, viscosity: float) -> Drag:
+    """Return the drag of a box with this mass and these moments of inertia."""
+    x, y, z = box_sides(moments, mass)
     diameter = (x + y + z) / 3.0
     turning, moving = math.pi * diameter**3 * viscosity, 3.0 * math.pi * diameter * viscosity
     moment = [density * a * (b**4 + c**4) / 64.0 for a, b, c in ((x, y, z), (y, z, x), (z, x, y))]
