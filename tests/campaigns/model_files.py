@@ -1,9 +1,10 @@
 """Load every model file in some folders, and compare the dynamics with those of another library.
 
-    python -m tests.campaigns.model_files FOLDER ... [--format mjcf|urdf] [--limit 60] [--processes 2] [--list]
+    python -m tests.campaigns.model_files FOLDER ... [--format mjcf|urdf|sdf] [--limit 60] [--processes 2] [--list]
 
-MJCF is compared with MuJoCo, URDF with Pinocchio: mass matrix and bias force at random states, in their coordinates
-through `on.convert`. A file counts if the other library reads it; `--list` names all files that do not agree.
+MJCF is compared with MuJoCo, URDF with Pinocchio, SDF with Drake: mass matrix and bias force at random states, in their
+coordinates through `on.convert`. A file counts if the other library reads it; `--list` names all files that do not
+agree.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class Outcome:
     error: float = 0.0
     seconds: float = 0.0
     """The time that ordern took to load it."""
+    loads: bool = True
+    """True if ordern loads it; of files that the other library does not read, too."""
+    moves: bool = True
+    """True if it has joints."""
 
 
 def _mujoco(file: str) -> Any:
@@ -92,10 +97,49 @@ def _pinocchio_terms(model: Any, c: on.Converter, q: np.ndarray, v: np.ndarray) 
     return M, pinocchio.nle(model, model.createData(), *theirs)
 
 
+_LOOKS = re.compile(rb"<(visual|collision|sensor|plugin|light)\b(?:[^>]*/>|.*?</\1\s*>)", re.DOTALL)
+
+
+def _drake(file: str) -> Any:
+    """Return the plant of a file; where Drake refuses the looks, of the file without them."""
+    try:
+        return _plant(file, None)
+    except Exception:  # of any kind
+        return _plant(file, _LOOKS.sub(b"", Path(file).read_bytes()).decode(errors="replace"))
+
+
+def _plant(file: str, text: str | None) -> Any:
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import MultibodyPlant
+
+    plant = MultibodyPlant(0.0)
+    parser = Parser(plant)
+    for around in Path(file).parents[:4]:  # where Gazebo finds `model://name`
+        for config in around.glob("*/model.config"):
+            if not parser.package_map().Contains(config.parent.name):
+                parser.package_map().Add(config.parent.name, str(config.parent))
+    if text is None:
+        parser.AddModels(file)
+    else:
+        parser.AddModelsFromString(text, "sdf")
+    plant.Finalize()
+    return plant
+
+
+def _drake_terms(plant: Any, c: on.Converter, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mass matrix and bias force in Drake's coordinates, at one state."""
+    context = plant.CreateDefaultContext()
+    theirs = c.to_peer(q, v)
+    plant.SetPositions(context, theirs[0])
+    plant.SetVelocities(context, theirs[1])
+    return plant.CalcMassMatrix(context), plant.CalcBiasTerm(context) - plant.CalcGravityGeneralizedForces(context)
+
+
 Terms = Callable[[Any, on.Converter, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 FORMATS: dict[str, tuple[tuple[str, ...], bytes, Callable[[str], Any], Terms]] = {
     "mjcf": ((".xml", ".mjcf"), b"<mujoco", _mujoco, _mujoco_terms),
     "urdf": ((".urdf",), b"<robot", _pinocchio, _pinocchio_terms),
+    "sdf": ((".sdf", ".world"), b"<sdf", _drake, _drake_terms),
 }
 """The suffixes of files, their root element, and the other library: how it loads a file, and its answers."""
 
@@ -112,21 +156,21 @@ def compared(file: str, format: str) -> Outcome:
     _, _, peer, terms = FORMATS[format]
     os.chdir(tempfile.gettempdir())  # MuJoCo writes its log into the current folder
     try:
-        model = peer(file)
+        model, why = peer(file), ""
     except Exception as e:  # of any kind: each library has its own
-        return Outcome(file, "unread", str(e))
+        model, why = None, str(e)
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            robot = on.load(file)
+        robot = _loaded(file, model if format == "sdf" else None)
     except on.OrdernError as e:
-        return Outcome(file, "refused", str(e))
+        return Outcome(file, "unread" if model is None else "refused", why or str(e), loads=False)
     seconds = time.perf_counter() - start
+    if model is None:
+        return Outcome(file, "unread", why, moves=robot.nv > 0)
     left_out = [
         str(note)
         for note in robot.notes
-        if "left out" in note.message and "transmissions" not in note.message and robot.nv < model.nv
+        if "left out" in note.message and "transmissions" not in note.message and robot.nv < _freedoms(model)
     ]
     if left_out:
         return Outcome(file, "in part", left_out[0], seconds=seconds)
@@ -134,7 +178,22 @@ def compared(file: str, format: str) -> Outcome:
         error = max(_difference(robot, on.convert(robot, model), model, terms, seed) for seed in range(STATES))
     except on.OrdernError as e:
         return Outcome(file, "not compared", str(e), seconds=seconds)
-    return Outcome(file, "agree" if error <= AGREE else "disagree", f"{error:.1e}", error, seconds)
+    found = "agree" if error <= AGREE else "disagree"
+    return Outcome(file, found, f"{error:.1e}", error, seconds, moves=robot.nv > 0)
+
+
+def _freedoms(model: Any) -> int:
+    return int(model.num_velocities() if hasattr(model, "num_velocities") else model.nv)
+
+
+def _loaded(file: str, plant: Any) -> on.Robot:
+    """Load a file without warnings; as a robot that floats where it does in a plant of Drake."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        robot = on.load(file)
+        if plant is not None and plant.num_velocities() == robot.nv + 6:
+            robot = on.load(file, floating=True)
+    return robot
 
 
 def _difference(robot: on.Robot, c: on.Converter, model: Any, terms: Terms, seed: int) -> float:
@@ -173,6 +232,9 @@ def report(outcomes: Sequence[Outcome], *, names: bool = False) -> str:
         lines.append(f"{group:<24}{len(here):>7}{len(here) - counts['unread']:>7}{row}")
     reasons = Counter((x.found, _reason(x)) for x in read if x.found not in ("agree", "disagree"))
     lines += ["", "reasons:", *(f"{n:>5}  {found}: {why}" for (found, why), n in reasons.most_common())]
+    unread = [x for x in outcomes if x.found == "unread"]
+    lines += ["", f"not read by the other library: {len(unread)}, of which ordern loads {sum(x.loads for x in unread)}"]
+    lines += [f"of those that agree, {sum(x.found == 'agree' and x.moves for x in read)} have joints"]
     slow = sorted(read, key=lambda x: -x.seconds)[:5]
     lines += ["", "slowest:", *(f"{x.seconds:>7.2f} s  {os.path.relpath(x.file, top)}" for x in slow)]
     if names:

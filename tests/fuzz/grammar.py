@@ -97,7 +97,7 @@ _PLACE = {"pos": V3, "quat": V4, "euler": V3, "axisangle": V4, "xyaxes": V6, "za
 MJCF: Tags = {
     "mujoco": (
         {"model": _name},
-        ("worldbody",) * 3 + ("compiler", "option", "default", "equality", "asset", "actuator"),
+        ("worldbody",) * 3 + ("compiler", "option", "default", "equality", "asset", "actuator", "tendon", "keyframe"),
         None,
     ),
     "compiler": (
@@ -113,6 +113,7 @@ MJCF: Tags = {
             "settotalmass": _number,
             "inertiagrouprange": V2,
             "fusestatic": BOOL,
+            "alignfree": BOOL,
         },
         (),
         None,
@@ -121,7 +122,38 @@ MJCF: Tags = {
     "flag": ({"gravity": _one_of("enable", "disable")}, (), None),
     "default": ({"class": _name}, ("default", "joint", "geom", "site", "mesh", "motor"), None),
     "worldbody": ({}, ("body",) * 4 + ("geom", "site", "frame", "joint"), None),
-    "frame": ({"name": _name, "childclass": _name, **_PLACE}, ("body", "geom", "frame"), None),
+    "frame": (
+        {
+            "name": _name,
+            "childclass": _name,
+            "scale": _one_of("2", ".5 .5 .5", "1 2 3", "0", "-1", "1e300"),
+            "massscale": _positive,
+            "scaling": _one_of("similar", "geometry", "x"),
+            **_PLACE,
+        },
+        ("body", "geom", "frame", "composite"),
+        None,
+    ),
+    "composite": (
+        {
+            "prefix": _name,
+            "type": _one_of("cable", "cable", "grid"),
+            "count": _one_of("5 1 1", "4", "1", "2 2 1", "1.5", "-3"),
+            "curve": _one_of("s", "cos(s) sin(s) s", "0 s", "t"),
+            "size": V3,
+            "vertex": _vector(12),
+            "offset": V3,
+            "quat": V4,
+            "initial": _one_of("none", "free", "ball"),
+        },
+        ("geom", "geom", "joint", "plugin"),
+        None,
+    ),
+    "tendon": ({"name": _name}, ("fixed", "spatial"), None),
+    "fixed": ({"name": _name, "armature": _number, "stiffness": _positive}, ("joint", "joint", "site"), None),
+    "spatial": ({"name": _name, "armature": _number}, ("site", "site", "joint"), None),
+    "keyframe": ({}, ("key",), None),
+    "key": ({"name": _name, "qpos": _vector(9)}, (), None),
     "body": (
         {"name": _name, "childclass": _name, "mocap": BOOL, **_PLACE},
         ("body", "body", "joint", "joint", "geom", "geom", "inertial", "site", "freejoint", "frame"),
@@ -145,11 +177,13 @@ MJCF: Tags = {
             "joint1": _name,
             "joint2": _name,
             "polycoef": _vector(5),
+            "joint": _name,
+            "coef": _number,
         },
         (),
         None,
     ),
-    "freejoint": ({"name": _name}, (), None),
+    "freejoint": ({"name": _name, "align": _one_of("true", "false", "auto", "x")}, (), None),
     "geom": (
         {
             "name": _name,
@@ -168,7 +202,7 @@ MJCF: Tags = {
         (),
         None,
     ),
-    "site": ({"name": _name, "class": _name, "size": V3, "fromto": V6, **_PLACE}, (), None),
+    "site": ({"name": _name, "class": _name, "site": _name, "size": V3, "fromto": V6, **_PLACE}, (), None),
     "inertial": ({"mass": _positive, "diaginertia": V3, "fullinertia": V6, **_PLACE}, (), None),
     "equality": ({}, ("connect", "weld", "joint", "tendon"), None),
     "connect": (
@@ -185,7 +219,11 @@ MJCF: Tags = {
     ),
     "include": ({"file": _name}, (), None),
     "actuator": ({}, ("motor", "position"), None),
-    "motor": ({"name": _name, "class": _name, "joint": _name, "gear": V6, "forcerange": V2}, (), None),
+    "motor": (
+        {"name": _name, "class": _name, "joint": _name, "tendon": _name, "armature": _positive, "gear": V6},
+        (),
+        None,
+    ),
 }
 _POSE: Tags = {
     "pose": ({"relative_to": _name, "degrees": BOOL, "rotation_format": _one_of("euler_rpy", "quat_xyzw")}, (), V6)
