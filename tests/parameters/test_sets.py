@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.model.json_form import from_plain, to_plain
 from tests.parameters.mechanism import assert_same_robot, build
 from tests.random_models import random_state
 from tests.tolerances import ROUNDING, assert_close
@@ -113,3 +114,34 @@ def test_pickles() -> None:
     many = build().vary(mass={"hand": [0.4, 0.5]})
     again = pickle.loads(pickle.dumps(many))
     assert again == many and again.parameters == many.parameters and again.batch_shape == (2,)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda r: r.builder(),
+        lambda r: r.lock("grip"),
+        lambda r: r.attach("payload", to="tool", mass=1.0),
+        lambda r: r.check(),
+        lambda r: r.to_urdf(),
+        lambda r: r.operators(r.neutral()),
+        lambda r: on.symbolic(r, "gravity_force"),
+        lambda r: to_plain(r),
+    ],
+)
+def test_functions_for_one_robot_say_so(function: Any) -> None:
+    many = build().vary(mass={"hand": [0.4, 0.5]})
+    with pytest.raises(on.ArgumentError, match=r"has sets of parameters, of the leading shape \(2,\).*robot.folded"):
+        function(many)
+
+
+def test_what_a_robot_with_sets_shows() -> None:
+    robot = build()
+    many = robot.vary(mass={"hand": [0.4, 0.5], "pad": [[0.0], [0.1]]})
+    assert_close(many.mass, robot.mass + np.array([[-0.1, 0.0], [0.0, 0.1]]), ROUNDING)
+    assert repr(many) == "<Robot 'all': 5 bodies, nq=7, nv=6, parameters (2, 2)>"
+    assert many.summary().startswith("all: 5 bodies, nq 7, nv 6, parameters (2, 2)")
+    one = robot.vary(mass={"hand": 0.4})
+    assert_close(one.mass, robot.mass - 0.1, ROUNDING)
+    assert from_plain(to_plain(one), on.Robot) == one.folded()
+    assert_same_robot(one.builder().build(), one.folded())

@@ -16,6 +16,7 @@ from ..graph import OPS, Graph, Node, Scalar, live
 from ..joints import Joint, Revolute
 from ..kernel.settings import with_frames
 from ..model import BASE, ConcreteTree, Index, Model, core_shape, core_size, result_scalars
+from ..model.checks import require_one_set
 from ..model.tables import INERTIA, PLACEMENT
 from ..spatial import Motion
 from .forms import Writer
@@ -56,6 +57,7 @@ def symbolic(
     >>> on.symbolic(on.load("double-pendulum"), "gravity_force", parameters=True, gravity=True)[1]
     -c2z*g*m2*sin(q1 + q2)
     """
+    require_one_set(robot, "symbolic")
     try:
         import sympy
     except ImportError:

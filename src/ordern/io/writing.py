@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from ..errors import ModelError
 from ..model import Model, Shape
+from ..model.checks import require_one_set
 from ..records import dataclass
 from .remarks import some
 from .xml_text import Node, document
@@ -56,6 +57,7 @@ def described(model: Model, suffix: str, *, lossy: bool = False, folder: Path | 
 
     Relative paths of meshes start from `folder`; by default, from the folder of the model's own file.
     """
+    require_one_set(model, f"a file {suffix}")
     format = _FORMATS[suffix]
     losses = Losses(format.upper(), lossy, Path(model.source).parent if folder is None else folder)
     describe: Callable[[Model, Losses], Node] = import_module(f".export_{format}", __package__).describe

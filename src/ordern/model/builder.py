@@ -15,7 +15,7 @@ from ..joints import Continuous, Fixed, Free, Joint, Revolute, joint_placement
 from .actuators import Actuator, on_joints
 from .attaching import attach_body, attach_model
 from .builder_loops import GraphBuilder
-from .checks import Numbers, inertia_numbers, located, name_of, numbers, some, vector
+from .checks import Numbers, inertia_numbers, located, name_of, numbers, require_one_set, some, vector
 from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
 from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
 from .frame_places import with_bodies
@@ -73,6 +73,7 @@ class ModelBuilder(GraphBuilder):
     @classmethod
     def of(cls: type[B], model: Model) -> B:
         """Return a builder with the parts of a model, to be changed and built again."""
+        require_one_set(model, "builder")
         builder = cls(model.name, model.gravity, current=model.current)
         builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}

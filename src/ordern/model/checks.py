@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError
+from ..errors import ArgumentError, ModelError, UnknownNameError
+
+if TYPE_CHECKING:
+    from .model import Model
 
 __all__ = [
     "Numbers",
@@ -18,6 +21,7 @@ __all__ = [
     "name_of",
     "numbers",
     "require_limits",
+    "require_one_set",
     "some",
     "vector",
 ]
@@ -48,6 +52,15 @@ def require_limits(what: str, lower: Sequence[float], upper: Sequence[float]) ->
     for low, high in zip(lower, upper, strict=True):
         if low > high:
             raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
+
+
+def require_one_set(model: Model, what: str) -> None:
+    """Raise if a model has sets of parameters, for functions that take one robot."""
+    if model.batch_shape:
+        raise ArgumentError(
+            f"{what}: {model.name!r} has sets of parameters, of the leading shape {model.batch_shape}; choose one with "
+            "`robot.folded(index)`"
+        )
 
 
 def vector(x: Any, n: int, what: str) -> tuple[float, ...]:

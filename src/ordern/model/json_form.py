@@ -16,6 +16,7 @@ from .. import joints
 from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
+from .checks import require_one_set
 from .fluid import Drag, EllipsoidDrag
 from .model import Model
 from .parts import BASE, SHAPES, Body, Coupling, Frame, Link, Loop, Mimic, ModelJoint, Note, Shape
@@ -33,6 +34,8 @@ _CLOSURES: dict[str, type[Closure]] = {
 }
 _JOINTS = {name: cls for name, cls in _CLOSURES.items() if issubclass(cls, Joint)}
 _AXES = ("axis", "axis2")
+_INPUTS = "variation"
+"""The field that says which numbers are inputs of compiled functions; as data, all are numbers of the robot."""
 _DEEPEST = 20
 """The deepest nesting of composites that is read."""
 
@@ -60,7 +63,8 @@ def to_plain(model: Model) -> dict[str, Any]:
             f"{' ...' if foreign[5:] else ''} are not the library's own",
             model.source,
         )
-    return {f.name: _written(getattr(model, f.name)) for f in fields(Model)}
+    require_one_set(model, "a robot as data")
+    return {f.name: _written(getattr(model, f.name)) for f in fields(Model) if f.name != _INPUTS}
 
 
 def _written(x: Any) -> Any:
@@ -223,7 +227,8 @@ _SPECIAL: dict[tuple[type, str], Read] = {
 
 def _readers(cls: Any) -> dict[str, Read]:
     """Return the reader of each field of a class."""
-    return {f.name: _SPECIAL.get((cls, f.name)) or _READERS[str(f.type)] for f in fields(cls)}
+    own = (f for f in fields(cls) if f.name != _INPUTS)
+    return {f.name: _SPECIAL.get((cls, f.name)) or _READERS[str(f.type)] for f in own}
 
 
 _READERS["Placement"] = _part(Placement, **_readers(Placement))

@@ -392,7 +392,7 @@ class Model:
 
     def summary(self, most: int = 200) -> str:
         """Return the tree of bodies and joints, as text; of large robots the first bodies."""
-        lines = [f"{self.name}: {_bodies(self)}, nq {self.nq}, nv {self.nv}, mass {self.mass:.4g} kg"]
+        lines = [f"{self.name}: {_bodies(self)}, nq {self.nq}, nv {self.nv}, {_weight(self)}"]
         lines.append(self.base)
         lines.extend(islice(self._tree_lines(), most))
         if len(self.bodies) > most:
@@ -427,7 +427,7 @@ class Model:
         more = "".join(f", {n} {what}{'s' * (n != 1)}" for what, n in counts if n)
         return (
             f"<{type(self).__name__} {self.name!r}: {_bodies(self)}, nq={self.nq}, nv={self.nv}, "
-            f"{self.mass:.4g} kg{more}>"
+            f"{_weight(self).removeprefix('mass ')}{more}>"
         )
 
     def _repr_html_(self) -> str:
@@ -462,6 +462,11 @@ def _meets_inertia(c: ModelJoint, row: Array, armature: Array, kind: Kind) -> bo
     I = spatial(row[INERTIA]) + (matrix_of(row[kind.fluid.added].tolist()) if kind.fluid else 0.0)
     D = six @ I @ six.T + np.diag(armature)
     return bool(np.linalg.matrix_rank(D, hermitian=True) == c.type.nv)
+
+
+def _weight(model: Model) -> str:
+    """Return the mass of one robot, or how many sets of parameters there are."""
+    return f"parameters {model.batch_shape}" if model.batch_shape else f"mass {model.mass:.4g} kg"
 
 
 def _bodies(model: Model) -> str:

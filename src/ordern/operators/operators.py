@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.method_limits import no_couplings
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame, Model
+from ..model.checks import require_one_set
 from .catalogue import Catalogue
 from .expression import Leaf, One, Operator
 from .forms import Decoupled, Incidence
@@ -35,6 +36,7 @@ POINTS = ("joint", "mass centre", "base")
 
 def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
     """Return the spatial operators of a robot at position q and velocity v, one state; at rest without v."""
+    require_one_set(model, "operators")
     reason = no_couplings(model)
     if reason:
         raise ArgumentError(f"operators: the algebra is that of a tree of free joints; {reason}")

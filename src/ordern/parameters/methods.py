@@ -30,6 +30,13 @@ class ParameterMethods(Model):
 
         return parameters_of(self)
 
+    @property
+    def mass(self) -> Any:
+        """The mass of all moving bodies: a number, or an array of the leading shape of the parameters."""
+        if not self.batch_shape:
+            return super().mass
+        return np.broadcast_to(self.parameters.mass.sum(axis=-1), self.batch_shape).copy()
+
     def with_parameters(
         self, parameters: Parameters | None = None, *, fold: bool = False, inertia: ArrayLike | None = None,
         added_inertia: ArrayLike | None = None, armature: ArrayLike | None = None, damping: ArrayLike | None = None,
