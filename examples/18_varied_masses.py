@@ -16,9 +16,9 @@ for m, tau in zip(payload, loaded.gravity_force(q), strict=True):
     print(f"payload {m:3.1f} kg: the shoulder holds {abs(tau[1]):6.2f} N m, the elbow {abs(tau[2]):5.2f} N m")
 
 # links that fixed joints merged are varied by their own names
-longer = arm.vary(com={"forearm": lambda c: c + np.array([0.0, 0.0, 0.02])})
-change = longer.gravity_force(q)[2] - arm.gravity_force(q)[2]
-print(f"a forearm whose centre moves by 2 cm: {change:+.2f} N m at the elbow")
+shifted = arm.vary(com={"forearm": lambda c: c + np.array([0.0, 0.0, 0.02])})
+more = shifted.gravity_force(q) - arm.gravity_force(q)
+print(f"a forearm whose centre moves by 2 cm: {more[2]:+.2f} N m at the elbow")
 
 # a thousand arms with masses known to 10 %, and centres of mass to 5 mm
 arms = arm.randomise(0, 1000, mass=0.1, com=0.005, inertia=0.1)
@@ -28,8 +28,8 @@ print(f"shoulder of 1,000 arms: {tau[:, 1].mean():.1f} ± {tau[:, 1].std():.1f} 
 # other numbers do not compile again, and serve any function: the acceleration at rest, then a motion under a controller
 other = arm.randomise(1, 1000, mass=0.1, com=0.005, inertia=0.1)
 held = arm.gravity_force(q)
-largest = np.abs(other.forward_dynamics(q, 0 * q, held)).max()
-print(f"accelerations with the forces of the nominal arm: {largest:.2f} rad/s²")
+a = other.forward_dynamics(q, 0 * q, held)
+print(f"accelerations with the forces of the nominal arm: up to {np.abs(a).max():.2f} rad/s²")
 
 gains = np.array([400.0, 400.0, 200.0, 20.0, 20.0, 5.0])
 motion = arms.rollout(q, 0 * q, held, steps=500, feedback=(gains, 0.2 * gains, q))

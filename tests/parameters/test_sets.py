@@ -15,13 +15,11 @@ from tests.random_models import random_state
 from tests.tolerances import ROUNDING, assert_close
 
 RNG = np.random.default_rng(5)
+SIX = np.array([2, 2, 2, 0, 1, 0])
 SPREAD = RNG.uniform(0.8, 1.2, (2, 1))
 CHANGES: dict[str, dict[str, Any]] = {
     "mass": {"mass": {"a": 2.0 * SPREAD, "hand": 0.5 * SPREAD[:, 0]}},
-    "com": {
-        "com": {"hand": RNG.normal(0.0, 0.05, (2, 3)), "a": (0.1, 0.0, 0.0)},
-        "inertia": {"left": (1, 1, 1, 0, 0, 0)},
-    },
+    "com": {"com": {"hand": RNG.normal(0.0, 0.05, (2, 3)), "a": (0.1, 0.0, 0.0)}, "inertia": {"left": 0.1 * SIX}},
     "terms": {"armature": {"shoulder": SPREAD}, "joint_friction": 0.2 * SPREAD[..., None], "damping": {"grip": 0.1}},
     "types": {"joint_numbers": {"screw": [0.01, 0.05]}, "mimic_ratio": 0.5 * SPREAD[..., None], "mimic_offset": 0.1},
     "places": {"placement": {"screw": RNG.normal(size=(2, 1, 6)), "tool": RNG.normal(size=(2, 3))}},
@@ -126,7 +124,7 @@ def test_pickles() -> None:
         lambda r: r.to_urdf(),
         lambda r: r.operators(r.neutral()),
         lambda r: on.symbolic(r, "gravity_force"),
-        lambda r: to_plain(r),
+        to_plain,
     ],
 )
 def test_functions_for_one_robot_say_so(function: Any) -> None:

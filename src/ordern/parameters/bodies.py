@@ -36,7 +36,7 @@ class BodyChanges:
 
 
 def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> BodyChanges:
-    """Return inertias with changes of "mass", "com" and "inertia", by the names of bodies and links."""
+    """Return inertias with changes of "mass", "com" and "inertia" of the present ones, by names of bodies and links."""
     index: dict[str, int | slice] = {b.name: k for k, b in enumerate(model.bodies)}
     of_bodies: dict[str, Change] = {}
     of_links: dict[str, dict[str, Any]] = {}
