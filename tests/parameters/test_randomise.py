@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import ordern as on
 from tests.parameters.mechanism import build
+from tests.robots import urdf_files
 
 ROBOTS = ("puma560", "double-pendulum", "quadruped", "planar-3r")
 
@@ -19,6 +23,24 @@ def test_checks_hold_for_every_robot(name: str) -> None:
         found = robot.randomise(seed, mass=0.3, com=0.003, inertia=0.2, placement=1e-3, fold=True)
         assert found != robot
         assert {(f.code, f.name) for f in found.check()} <= known
+
+
+@pytest.mark.slow
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.parametrize("path", urdf_files()[::5], ids=lambda path: path.stem)
+def test_real_robots_stay_possible(path: Path) -> None:
+    """Also the robots whose own inertias are not possible."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", on.ModelWarning)
+        robot = on.load(path)
+        robot = robot if robot.bodies else on.load(path, floating=True)
+    labels = robot.parameters.labels
+    assert len(set(labels)) == len(labels)
+    assert robot.folded() == robot
+    known = {(f.code, f.name) for f in robot.check().errors}
+    many = robot.randomise(0, 20, mass=0.3, com=0.01, inertia=0.3, placement=(0.001, 0.01))
+    for k in range(0, 20, 5):
+        assert {(f.code, f.name) for f in many.folded(k).check().errors} <= known
 
 
 def test_the_same_seed_gives_the_same_robots() -> None:
@@ -59,5 +81,7 @@ def test_what_cannot_be(spread, message: str) -> None:
 def test_a_spread_of_nothing() -> None:
     with pytest.raises(on.ArgumentError, match=r"no joint of 'puma560' has damping, so damping=0.1 changes nothing"):
         on.load("puma560").randomise(0, damping=0.1)
+    with pytest.raises(on.ArgumentError, match="no moving body of 'rock' has mass"):
+        on.Builder("rock").body("base", mass=1.0).build().randomise(0, 3, mass=0.1)
     with pytest.raises(on.ArgumentError, match="a shape is a whole number or several"):
         build().randomise(0, 1.5, mass=0.1)

@@ -6,6 +6,7 @@ leading shape in front of it. Joints and bodies are in the order of the model, j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,8 @@ def own_numbers(model: Model) -> dict[str, Array]:
         "joint_numbers": [x for c in joints for x in c.type.parameters],
         "mimic_ratio": [m.ratio for m in followed],
         "mimic_offset": [m.offset for m in followed],
-        "joint_placement": [_six(c.placement) for c in joints],
-        "frame_placement": [_six(f.placement) for f in model.frames],
+        "joint_placement": _places([c.placement for c in joints]),
+        "frame_placement": _places([f.placement for f in model.frames]),
         "gravity": model.gravity,
     }
     shapes = core_shapes(model)
@@ -100,6 +101,8 @@ def _inertias(model: Model) -> Array:
     return np.concatenate([m[:, None], (m * c).T, own + m[:, None] * shift], axis=1) + 0.0
 
 
-def _six(at: Placement) -> list[float]:
-    """Return the position and the rotation vector of a placement."""
-    return [*at.position, *log(at.R, check=False).tolist()]
+def _places(placements: Sequence[Placement]) -> Array:
+    """Return the positions and the rotation vectors of placements."""
+    p = np.array([at.position for at in placements]).reshape(-1, 3)
+    R = np.array([at.rotation for at in placements]).reshape(-1, 3, 3)
+    return np.concatenate([p, log(R, check=False) if len(R) else p], axis=-1)

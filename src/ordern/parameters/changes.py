@@ -118,8 +118,9 @@ def _places(model: Model, now: Parameters, change: Change) -> dict[str, tuple[Ar
 def _field(model: Model, name: Any, joints: Mapping[str, int], frames: Mapping[str, int]) -> str:
     """Return whether a name is that of a joint or of a frame that can be placed elsewhere."""
     fixed = {name for x in model.links for name in (x.name, x.joint)}
+    bodies = {b.name: c.name for c, b in zip(model.joints, model.bodies, strict=True)}
     if name in joints:
-        if name in frames:
+        if name in frames and name not in {*fixed, *bodies, model.base}:
             raise ArgumentError(
                 f"placement: {name!r} is the name of a joint and of a frame; `with_parameters` takes joint_placement "
                 "and frame_placement apart"
@@ -127,9 +128,8 @@ def _field(model: Model, name: Any, joints: Mapping[str, int], frames: Mapping[s
         return "joint_placement"
     if name not in frames:
         raise unknown_name("joint or frame", name, [*joints, *frames], model.name, model.constraint_hint(name))
-    carrying = next((c.name for c, b in zip(model.joints, model.bodies, strict=True) if b.name == name), None)
-    if carrying is not None:
-        raise ArgumentError(f"placement: {name!r} is a body; vary the placement of its joint, {carrying!r}")
+    if name in bodies:
+        raise ArgumentError(f"placement: {name!r} is a body; vary the placement of its joint, {bodies[name]!r}")
     if name in fixed or name in (model.base, "world"):
         raise ArgumentError(
             f"placement: a fixed joint merged {name!r} into another body, and what is fixed to it would have to move "

@@ -22,6 +22,10 @@ _ROUNDING = 1e-3
 digits."""
 _ADDED = 1e-12
 """A negative eigenvalue of an added inertia of this part of the largest one is rounding."""
+_POINT = 1e-12
+"""Moments of inertia below this part of the mass are rounding: such a body is less than a micrometre across."""
+_DIGITS = 1e-13
+"""Moments about the centre of mass are known to this part of those about the origin."""
 _WORSE = 1.0 + 1e-9
 
 
@@ -91,8 +95,10 @@ def require_inertias(kind: str, names: Sequence[str], own: Array, given: Array) 
         return
     at = np.nonzero(doubtful)
     principal, before = (np.asarray(np.linalg.eigvalsh(matrix(about_centre(x[at]))), float) for x in (new, old))
-    negative = _least(principal) < np.minimum(-_ROUNDING, _least(before) * _WORSE)
-    too_large = _ratio(principal) > np.maximum(1.0 + _ROUNDING, _ratio(before) * _WORSE)
+    x, y, z = np.moveaxis(principal, -1, 0)
+    noise = _POINT * mass[at] + _DIGITS * np.abs(new[at][..., 4:]).max(axis=-1)
+    negative = (x < -_ROUNDING * np.abs(z) - noise) & (_least(principal) < _least(before) * _WORSE)
+    too_large = (z > (1.0 + _ROUNDING) * (x + y) + noise) & (_ratio(principal) > _ratio(before) * _WORSE)
     for bad, rule in (
         (negative, "a moment cannot be below zero"),
         (too_large, "no body has one above the sum of the other two"),
@@ -125,7 +131,7 @@ def _least(moments: Array) -> Array:
 def _ratio(moments: Array) -> Array:
     """Return the largest of principal moments relative to the sum of the others: one at most for a possible body."""
     x, y, z = np.moveaxis(moments, -1, 0)
-    tiny = np.maximum(1e-15 * np.abs(z), np.finfo(float).tiny)
+    tiny = np.maximum(1e-9 * np.abs(z), np.finfo(float).tiny)
     return np.where(z > 0.0, z / np.maximum(x + y, tiny), 0.0)
 
 

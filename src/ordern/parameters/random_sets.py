@@ -69,6 +69,8 @@ def _random_bodies(
     }
     known = bodies | links
     heavy = [name for name, (ten, _) in bodies.items() if ten.any()]
+    if not heavy and any(isinstance(x, float) for x in spreads.values()):
+        raise ArgumentError(f"randomise: no moving body of {model.name!r} has mass")
     spread = {what: dict.fromkeys(heavy, x) if isinstance(x, float) else x for what, x in spreads.items()}
     for what, by_name in spread.items():
         for name in by_name:
