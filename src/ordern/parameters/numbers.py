@@ -41,10 +41,11 @@ def fixed_model(model: M) -> M:
     return replace(model, **parts, gravity=varied.gravity, variation=None)
 
 
-def folded_model(model: Model, given: Parameters) -> Model:
-    """Return a model with the parameters of one robot. Parts whose numbers do not change are those of the model."""
-    model = fixed_model(model)
-    own = parameters_of(model)
+def folded_model(model: Model, own: Parameters, given: Parameters) -> Model:
+    """Return a model with the parameters of one robot, in the place of its own.
+
+    Parts whose numbers do not change are those of the model.
+    """
     bodies = list(model.bodies)
     for k, body in _changed_bodies(model, own, given).items():
         bodies[k] = body
@@ -59,12 +60,13 @@ def folded_model(model: Model, given: Parameters) -> Model:
     )
 
 
-def changed_links(model: Model, given: Parameters, changed: Mapping[str, Body]) -> tuple[Link, ...]:
-    """Return the links of a model with other parameters; `changed` are those whose own numbers change, by name.
+def changed_links(model: Model, now: Parameters, given: Parameters, changed: Mapping[str, Body]) -> tuple[Link, ...]:
+    """Return the links of a model with other parameters than now.
 
-    Bodies that change otherwise lose the list of their links, since it is not known which of them changes.
+    `changed` are the links whose own numbers change, by name. Bodies that change otherwise lose the list of their
+    links, since it is not known which of them changes.
     """
-    differs = (given.inertia != parameters_of(model).inertia).any(axis=-1)
+    differs = (given.inertia != now.inertia).any(axis=-1)
     rows = set(np.flatnonzero(differs.any(axis=tuple(range(differs.ndim - 1)))).tolist())
     whole = rows - {x.body for x in model.links if x.name in changed}
     return tuple(replace(x, own=changed.get(x.name, x.own)) for x in model.links if x.body not in whole)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..model import Body
+from ..model import Body, Model
 from ..model.variation import varied_robot
 from .changes import Mask, changed_parameters
 from .names import FIELDS
@@ -89,7 +89,7 @@ def _with_changes(robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot
 
 def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Body], fold: bool) -> Robot:
     """Return a robot with these parameters. Those in the mask are inputs of its functions, unless `fold` is True."""
-    require_possible(robot, parameters_of(fixed_model(robot)), given)
+    require_possible(robot, _fixed(robot)[1], given)
     if fold and given.shape:
         raise ArgumentError(
             f"fold: an ordinary robot has one set of parameters, but these have the leading shape {given.shape}"
@@ -99,9 +99,18 @@ def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Bo
     made = varied_robot(robot, {x: getattr(given, x) for x in mask}, mask)
     if made.batch_shape or not made.links:
         return made
-    return replace(made, links=changed_links(robot, given, links))
+    return replace(made, links=changed_links(robot, robot.parameters, given, links))
 
 
 def _folded(robot: Robot, given: Parameters, links: Mapping[str, Body]) -> Robot:
     """Return an ordinary robot."""
-    return robot.of(replace(folded_model(robot, given), links=changed_links(robot, given, links)))
+    found = folded_model(*_fixed(robot), given)
+    return robot.of(replace(found, links=changed_links(robot, robot.parameters, given, links)))
+
+
+def _fixed(robot: Robot) -> tuple[Model, Parameters]:
+    """Return the model from before any number varied, and its parameters."""
+    if robot.variation is None:
+        return robot, robot.parameters
+    model = fixed_model(robot)
+    return model, parameters_of(model)
