@@ -169,15 +169,38 @@ class Derivatives:
 
     def __init__(self, robot: DerivativeMethods) -> None:
         self._robot = robot
-        self._known: dict[Any, Callable[..., Any]] = {}
-        """Functions for calls like earlier ones, which skip all checks but those of the arguments."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in _CLOSED and (self._robot.nc or name == "actuation"):
             return partial(self._of_closed, name)
-        return partial(self._of, find_question(name).name)
+        found = self._function(find_question(name).name)
+        self.__dict__[name] = found
+        return found
+
+    def _function(self, question: str) -> Callable[..., Any]:
+        """Return the function of a question. Calls like earlier ones skip all checks but those of the arguments."""
+        known: dict[Any, Callable[..., Any]] = {}
+
+        def ask(
+            *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
+            threads: Threads = None, **named: Any,
+        ) -> Any:  # fmt: skip
+            if threads is not None or named:
+                return self._of(question, arguments, wrt, method, threads, named)[0]
+            usual: Any = len(arguments)
+            if wrt is not None or method is not None:
+                usual = (usual, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
+            fast = known.get(usual)
+            if fast is not None:
+                return fast(*arguments)
+            answer, fast = self._of(question, arguments, wrt, method, None, {})
+            if fast is not None:
+                known[usual] = fast
+            return answer
+
+        return ask
 
     def __dir__(self) -> list[str]:
         return [asked.name for asked in questions()]
@@ -196,13 +219,10 @@ class Derivatives:
         return self._robot._closed(question, given, settings, method, threads).matrices(wrt)
 
     def _of(
-        self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
-        threads: Threads = None, **named: Any,
-    ) -> Any:  # fmt: skip
-        usual = (question, len(arguments), wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
-        plain = threads is None and not named
-        if plain and usual in self._known:
-            return self._known[usual](*arguments)
+        self, question: str, arguments: tuple[ArrayLike, ...], wrt: str | Sequence[str] | None, method: str | None,
+        threads: Threads, named: dict[str, Any],
+    ) -> tuple[Any, Callable[..., Any] | None]:  # fmt: skip
+        """Return the derivatives, and a fast function for calls like this one, if there is one."""
         asked = find_question(question)
         inputs = [p.name for p in asked.inputs]
         if len(arguments) > len(inputs):
@@ -222,15 +242,14 @@ class Derivatives:
             kernel, required, optional = call.kernel("jacobian", names)
             split = call.split("Derivative", names, call.answer)
         else:
-            return _named("Derivative", names)(*[call.products(x, threads) for x in names])
+            return _named("Derivative", names)(*[call.products(x, threads) for x in names]), None
         found = split(kernel(*(call.given[x] for x in (*required, *optional)), threads=threads))
         if chosen != names:
             by_name = found._asdict() | {x: call.products(x, threads) for x in names if x not in chosen}
-            return _named("Derivative", names)(**by_name)
-        if plain and [*required, *optional] == inputs[: len(arguments)]:  # no defaults, and none left out
-            single = kernel.single
-            self._known[usual] = lambda *given: split(single(*given))
-        return found
+            return _named("Derivative", names)(**by_name), None
+        if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
+            return found, None
+        return found, _composed(split, kernel.single)
 
 
 class _Call:
@@ -382,13 +401,21 @@ class _Call:
 def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:
     """Return a function that gives the matrices by some of the arguments names, out of an array of all of them."""
     made, picks = _named("Derivative", names), [arguments.index(x) for x in names]
+    new = tuple.__new__  # single states take microseconds, of which other ways to make the tuple would be a third
 
     def function(found: AnyArray) -> Any:
-        if found.ndim == 3:
-            return made(*[found[k] for k in picks])
-        return made(*[found[..., k, :, :] for k in picks])
+        if found.ndim != 3:
+            return made(*[found[..., k, :, :] for k in picks])
+        if len(picks) == 3:
+            return new(made, (found[0], found[1], found[2]))
+        return made(*[found[k] for k in picks])
 
     return function
+
+
+def _composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
+    """Return a function that splits an answer."""
+    return lambda *given: split(single(*given))
 
 
 @lru_cache(maxsize=256)

@@ -27,6 +27,14 @@ def test_limbs_are_runs_without_branches() -> None:
     assert limbs([-1, 0, 1, 2, 3, 2, -1]) == [range(3), range(3, 5), range(5, 6), range(6, 7)]
 
 
+def test_code_is_shorter_than_straight_line_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "LEAST_FREEDOMS", 1)
+    request = random_robot(3, 10, (on.Revolute,), chain=True).kernel("forward_dynamics_derivatives").request
+    code = trace_columns(request, layout_of(request, 1))
+    straight = count_operations(request, rolled=False).total
+    assert code.length < straight <= code.operations
+
+
 @pytest.mark.parametrize(
     ("joints", "more"),
     [
@@ -45,7 +53,6 @@ def test_numbers_are_those_of_the_interpreter(
     kernel = robot.kernel("forward_dynamics_derivatives", way="unrolled")
     code = trace_columns(kernel.request, layout_of(kernel.request, 1))
     assert code.loops
-    assert code.length < count_operations(kernel.request, rolled=False).total
     given = arguments(robot, "forward_dynamics_derivatives", (), 19)
     expected = kernel.with_way("interpreted")(*given)
     for _ in range(2):  # several tiles, and a workspace that was used before

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ..model import Output, Tree
 
-__all__ = ["factorise", "inner_solve", "solve"]
+__all__ = ["factorise", "inner_solve", "invert_factor", "solve"]
 
 
 def factorise(tree: Tree, M: Output) -> None:
@@ -38,6 +38,19 @@ def inner_solve(tree: Tree, U: Output, x: Output) -> None:
     for k in tree.freedoms_inward():
         for i in tree.elimination_path(k):
             x[i] = x[i] - U[k, i] * x[k]
+
+
+def invert_factor(tree: Tree, U: Output) -> None:
+    """Put U^-1 in the place of U: it has its entries in the same places, and the diagonal D is not touched.
+
+    Products with U^-1 have no chains of operations that wait for each other, and skip zeros of a right side.
+    """
+    for k in tree.freedoms_inward():
+        for i in tree.elimination_path(k):
+            U[k, i] = -U[k, i]
+        for j in tree.elimination_path(k):
+            for i in tree.elimination_path(j):
+                U[k, i] = U[k, i] - U[j, i] * U[k, j]
 
 
 def solve(tree: Tree, M: Output, x: Output) -> Output:

@@ -111,13 +111,9 @@ class ConcreteTree(Tree):
         """Visit all freedoms, the last one first."""
         return map(Freedom, reversed(range(self.model.nv)))
 
-    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
+    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
         """Visit the path of d in the elimination tree."""
-        path = self._path(int(d.key), itself)
-        return path if ordered else reversed(list(path))
-
-    def _path(self, k: int, itself: bool) -> Iterator[Freedom]:
-        up = self._freedoms.up
+        up, k = self._freedoms.up, int(d.key)
         if not itself:
             k = int(up[k])
         while k >= 0:

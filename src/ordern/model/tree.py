@@ -262,12 +262,8 @@ class Tree(ABC):
         """Visit all freedoms, the last one first."""
 
     @abstractmethod
-    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
-        """Visit the path of d in the elimination tree, the nearest first: its joint's freedoms before d, and inward.
-
-        With `ordered=False` the order is that of faster code. Straight-line code begins with the farthest: in an
-        outward sweep the number of the nearest freedom is known last, and a sum should wait for it only at its end.
-        """
+    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
+        """Visit the path of d in the elimination tree, the nearest first: its joint's freedoms before d, and inward."""
 
     @abstractmethod
     def same_joint(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:

@@ -33,7 +33,9 @@ class Absolute:
     S: Field[Columns]
     v: Field[Motion]
     above: Field[Motion]
-    """The velocity of each body's parent."""
+    """The velocity v_p of each body's parent."""
+    moving: Field[Columns]
+    """v_p x S: the rates of the columns with the motion of the parent."""
     inertia: Field[Inertia]
     momentum: Field[Force]
     to_root: Field[Any]
@@ -53,15 +55,16 @@ def absolute(tree: Tree, q: Joints, qd: Joints, v0: Base) -> Absolute:
     """Return the bodies at the position q and velocity qd, on a base that moves at v0."""
     pose, v = tree.field(Pose), tree.field(Motion, base=v0[tree.base])
     inertia, momentum = tree.field(Inertia), tree.field(Force)
-    found = Absolute(pose, tree.own(), v, tree.own(), inertia, momentum, tree.own())
+    found = Absolute(pose, tree.own(), v, tree.own(), tree.own(), inertia, momentum, tree.own())
     for i, p in tree.outward():
         X = i.transform(q[i])
         on_base = tree.on_base(i)
         found.to_root[i] = X if on_base else None
         pose[i] = Pose.zero() if on_base else X.child(pose[p])
         found.S[i] = S = Columns(tuple(pose[i] @ column for column in i.subspace(q[i]).columns))
-        found.above[i] = found.parent(i, p, v)
-        v[i] = found.above[i] + S @ qd[i]
+        found.above[i] = vp = found.parent(i, p, v)
+        found.moving[i] = Columns(tuple(vp.cross(t) for t in S.columns))
+        v[i] = vp + S @ qd[i]
         Z = found.place(i)
         inertia[i] = Z.T @ i.inertia @ Z
         momentum[i] = inertia[i] @ v[i]
@@ -78,7 +81,7 @@ def forces(
     for i, p in tree.outward():
         S, v = bodies.S[i], bodies.v[i]
         above[i] = ap = bodies.parent(i, p, a)
-        a[i] = ap + bodies.above[i].cross(S @ qd[i]) + bodies.pose[i] @ i.bias(q[i], qd[i])
+        a[i] = ap + bodies.moving[i] @ qd[i] + bodies.pose[i] @ i.bias(q[i], qd[i])
         if qdd is not None:
             a[i] = a[i] + S @ qdd[i]
         f[i] = bodies.inertia[i] @ a[i] + v.cross(bodies.momentum[i]) - bodies.place(i).T @ external[i]

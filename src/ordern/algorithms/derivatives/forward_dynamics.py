@@ -1,11 +1,14 @@
 """The derivatives of forward dynamics by position, velocity and joint forces: -M^-1 dID/dq, -M^-1 dID/dqd, and M^-1.
 
-    M = U D U^T,        qdd = -M^-1 (b - tau),        b = ID(q, qd, 0)
+    M = U D U^T,        V = U^-T,        qdd = -M^-1 (b - tau),        b = ID(q, qd, 0)
     dID/dq and dID/dqd at this qdd, see `inverse_dynamics`
-    for each column x of them, and of the negative unit matrix:
-    inward    x_i -= U_ik x_k                                for each freedom i above k
-    outward   y_k  = -x_k / D_k - sum of U_ik y_i            over the freedoms i above k
+    for each column x of them, with -M^-1 = -V D^-1 V^T:
+    inward    z_i  = -(x_i + sum of V_ki x_k) / D_i        over the freedoms k that i carries
+    outward   y_k  = z_k + sum of V_ki z_i                 over the freedoms i above k
+    and for each column of M^-1 the same, where z is a row of V times D^-1
 
+V has its entries in the places of U^T. Products with it have no chains of operations that wait for each other, as the
+solutions with U have, and where z is zero, in limbs beside that of the column, they cost nothing.
 Columns do not depend on each other (`tree.each_column`): short robots get straight-line code for all of them, others a
 loop over the columns of each limb. Cost: order n d^2, where d is the depth of the tree.
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 from ...graph import Scalar
 from ...model import Base, Bodies, Field, Freedom, Index, Joints, Output, Tree
 from ...spatial import Force, Freedoms
-from ..elimination import factorise
+from ..elimination import factorise, invert_factor
 from ..method_limits import no_fluid
 from ..registry import algorithm
 from .absolute import Absolute, absolute, forces, mass_matrix
@@ -88,28 +91,39 @@ def _excess(tree: Tree, bodies: Absolute, q: Joints, qd: Joints, tau: Joints, f:
 
 
 class _Solver:
-    """Products with -M^-1, by the factors of M."""
+    """Products with -M^-1 = -V D^-1 V^T, where M = U D U^T and V = U^-T: V_ki is zero unless i is above k, V_kk one."""
 
     def __init__(self, tree: Tree, M: Output) -> None:
         """Factorise M, in its place."""
         factorise(tree, M)
-        self._tree, self._U, self._over = tree, M, tree.output("v")
+        invert_factor(tree, M)
+        self._tree, self._V = tree, tree.output("matrix")
+        self._over, self._minus = tree.output("v"), tree.output("v")
+        tree.clear(self._V)
         for k in tree.freedoms():
-            self._over[k] = -(1.0 / M[k, k])
+            self._over[k] = 1.0 / M[k, k]
+            self._minus[k] = -self._over[k]
+            self._V[k, k] = 1.0
+            for i in tree.elimination_path(k):
+                self._V[k, i] = M[k, i]
 
     def solve(self, *columns: Output | _Column) -> None:
         """Put -M^-1 x in the place of each column x."""
-        tree, U = self._tree, self._U
+        tree, V = self._tree, self._V
+        scratch = [(x, tree.output("v")) for x in columns]
+        for k in tree.freedoms():
+            for x, z in scratch:
+                z[k] = x[k]
         for k in tree.freedoms_inward():
             for i in tree.elimination_path(k):
-                for x in columns:
-                    x[i] = x[i] - U[k, i] * x[k]
+                for x, z in scratch:
+                    z[i] = z[i] + V[k, i] * x[k]
         for k in tree.freedoms():
-            for x in columns:
-                x[k] = x[k] * self._over[k]
-            for i in tree.elimination_path(k, ordered=False):
-                for x in columns:
-                    x[k] = x[k] - U[k, i] * x[i]
+            for x, z in scratch:
+                x[k] = z[k] = z[k] * self._minus[k]
+            for i in tree.elimination_path(k):
+                for x, z in scratch:
+                    x[k] = x[k] + V[k, i] * z[i]
 
     def solved(self, x: Output) -> Output:
         """Put -M^-1 x in the place of x; return it."""
@@ -118,15 +132,13 @@ class _Solver:
 
     def invert(self, Y: Output, c: Freedom) -> None:
         """Set column c of M^-1 up to its diagonal, and the same row."""
-        tree, U, x = self._tree, self._U, self._tree.output("v")
-        unit = tree.unit("f", c)
+        tree, V, z = self._tree, self._V, self._tree.output("v")
         for k in tree.freedoms(upto=c):
-            x[k] = -unit[k]
-        for k in tree.elimination_path(c, itself=True):
+            z[k] = 0.0
+        for i in tree.elimination_path(c, itself=True):
+            z[i] = V[c, i] * self._over[i]
+        for k in tree.freedoms(upto=c):
+            y = tree.register(z[k])
             for i in tree.elimination_path(k):
-                x[i] = x[i] - U[k, i] * x[k]
-        for k in tree.freedoms(upto=c):
-            x[k] = x[k] * self._over[k]
-            for i in tree.elimination_path(k, ordered=False):
-                x[k] = x[k] - U[k, i] * x[i]
-            Y[k, c] = Y[c, k] = x[k]
+                y.value = y.value + V[k, i] * z[i]
+            Y[k, c] = Y[c, k] = y.value

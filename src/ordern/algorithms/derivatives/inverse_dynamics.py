@@ -110,14 +110,16 @@ def _changes(bodies: Absolute, ap: Motion, state: tuple[Joints, Joints, Joints],
     """Return the columns of a joint, whose parent accelerates at ap."""
     q, qd, qdd = (x[i] for x in state)
     S, pose, vp = bodies.S[i], bodies.pose[i], bodies.above[i]
-    both = vp + bodies.v[i]
-    psi = [vp.cross(t) for t in S.columns]
+    psi = list(bodies.moving[i].columns)
     psi_rate = [ap.cross(t) + vp.cross(x) for t, x in zip(S.columns, psi, strict=True)]
-    phi_rate = [both.cross(t) for t in S.columns]
+    phi_rate = [x + x for x in psi]
+    if len(S.columns) > 1:  # the motion S qd of the joint itself; a single column has no product with itself
+        phi_rate = [x + (S @ qd).cross(t) for x, t in zip(phi_rate, S.columns, strict=True)]
     rates = joint_rates(i, i.subspace(q), q, qd, qdd)
     turned = None
     if rates is not None:
         turned = tuple(Columns(tuple(pose @ m for m in dS.columns)) for dS in rates.S)
+        both = vp + bodies.v[i]
         for k, u in enumerate([pose @ m for m in rates.u]):
             psi[k] = psi[k] + u
             psi_rate[k] = psi_rate[k] + pose @ rates.a[k] + both.cross(u)

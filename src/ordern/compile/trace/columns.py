@@ -156,19 +156,51 @@ class ColumnTree(ConcreteTree):
             return
         if self._loop is not None:
             raise TraceError("a loop over columns stands inside of another one")
-        for columns in limbs(self._freedoms.up.tolist()):
-            self._loop = ColumnLoop(columns, Graph(f"columns {columns.start} to {columns.stop - 1}"))
+        runs = limbs(self._freedoms.up.tolist())[::-1]
+        while runs:
+            columns = runs.pop()
+            self._loop = loop = ColumnLoop(columns, Graph(f"columns {columns.start} to {columns.stop - 1}"))
             yield Freedom(Affine(0, _COLUMN))
-            self._close(self._loop)
             self._loop = None
+            parts = self._parts(loop)
+            if len(parts) > 1:  # some columns are zero: once more, each part by itself
+                runs += parts[::-1]
+            else:
+                self._close(loop)
+
+    def _parts(self, loop: ColumnLoop) -> list[range]:
+        """Return the columns of a loop in runs in which the same matrices have a column of zeros."""
+        size = self.model.nv**2
+        matrices = sorted({(place.array, place.offset // size) for place in loop.reads if place.stride == 1})
+
+        def nonzero(c: int) -> list[bool]:
+            places = [p for p in loop.reads if p.stride == 1]
+            found = {(p.array, p.offset // size) for p in places if self._value(p, c) != 0.0}
+            return [m in found for m in matrices]
+
+        kinds = [nonzero(c) for c in loop.columns]
+        starts = [n for n in range(len(kinds)) if n == 0 or kinds[n] != kinds[n - 1]]
+        ends = [*starts[1:], len(kinds)]
+        return [loop.columns[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def _value(self, place: ColumnPlace, c: int) -> Any:
+        """Return the number of a place in a column: 0.0, or something else."""
+        x = self.arrays[place.array].values[place.offset + place.stride * c]
+        return x if type(x) is float else None
 
     def _close(self, loop: ColumnLoop) -> None:
         """Mark what a loop has set, and check that no column reads what another one sets."""
         self.loops.append(loop)
+        for place in loop.reads:
+            array = self.arrays[place.array]
+            array.closed = True
+            addresses = [place.offset + place.stride * c for c in loop.columns]
+            array.initial.update((n, array.values[n]) for n in addresses if not isinstance(array.values[n], Kept))
         written: dict[tuple[int, int], set[int]] = {}
         for place in loop.stores:
             for c in loop.columns:
                 at = place.offset + place.stride * c
+                self.arrays[place.array].closed = True
                 self.arrays[place.array].values[at] = Kept(place.array, at)
                 written.setdefault((place.array, at), set()).add(c)
         for place in loop.reads:
@@ -187,9 +219,9 @@ class ColumnTree(ConcreteTree):
         """Visit freedoms in order; up to a symbolic column: up to the last one."""
         return super().freedoms(moved_by, self._last(upto))
 
-    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
+    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
         """Visit the path of d in the elimination tree; for a symbolic column: that of the last one."""
-        return super().elimination_path(self._last(d) or d, itself, ordered)
+        return super().elimination_path(self._last(d) or d, itself)
 
     def unit(self, kind: str, d: Freedom) -> Input:
         """Return an argument of zeros, with a one at a freedom."""
@@ -229,9 +261,7 @@ class ColumnTree(ConcreteTree):
         values = [array.values[n] for n in addresses]
         if all(type(x) is float and x == values[0] for x in values):
             return values[0]
-        array.closed = True
         loop.reads.add(place)
-        array.initial.update((n, x) for n, x in zip(addresses, values, strict=True) if not isinstance(x, Kept))
         return loop.graph.leaf(place)
 
     def _outer(self, loop: ColumnLoop, array: Array, at: int) -> Scalar:
@@ -250,7 +280,6 @@ class ColumnTree(ConcreteTree):
             return
         if loop is None or isinstance(at, int):
             raise TraceError("a loop over columns sets a number that does not belong to its column")
-        array.closed = True
         loop.stores[ColumnPlace(array.number, at.offset, at.terms[0][0])] = x
 
     def _number(self, at: Affine | int) -> int:

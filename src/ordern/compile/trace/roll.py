@@ -282,7 +282,7 @@ class RolledTree(Tree):
         """Visit all freedoms, the last one first."""
         return self._freedoms(Loop("freedoms", "", inward=True))
 
-    def elimination_path(self, d: Freedom, itself: bool = False, ordered: bool = True) -> Iterator[Freedom]:
+    def elimination_path(self, d: Freedom, itself: bool = False) -> Iterator[Freedom]:
         """Visit the path of d in the elimination tree."""
         return self._path(Loop("elimination path", "", of=d.key, itself=itself))
 
