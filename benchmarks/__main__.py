@@ -16,6 +16,7 @@ import ordern as on
 
 from . import (
     batches,
+    chain_gradients,
     chains,
     control,
     derivatives,
@@ -38,7 +39,7 @@ from .peer import pin
 
 THEMES = (
     *(batches, single, derivatives, linearise, rollout, gradients, simulate, control, loops, mechanisms, grasp),
-    *(first_call, loading, chains, operations, threads, memory),
+    *(first_call, loading, chains, chain_gradients, operations, threads, memory),
 )
 
 

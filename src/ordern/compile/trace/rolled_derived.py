@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...algorithms.derivatives.derived import Derived, _Ends, tangent_kind
 from ...algorithms.derivatives.dynamics_gradient import dynamics_gradient, has_dynamics_gradient
-from ...algorithms.forward_dynamics.articulated_body import articulated_body
 from ...errors import CompileError
 from ...graph import Jet, Node, Scalar
 from ...joints import Joint
@@ -57,9 +56,9 @@ def trace_derived(tree: RolledTree, derived: Derived, inputs: dict[str, Memory],
 
 
 def _has_sweeps(tree: RolledTree, derived: Derived) -> bool:
-    """Return True if a derivative is a gradient of forward dynamics that has a text of its own."""
-    text = derived.algorithm.function is articulated_body
-    return derived.mode == "vjp" and text and has_dynamics_gradient(tree.model)
+    """Return True if a derivative is a gradient of forward dynamics, which has a text of its own for all methods."""
+    dynamics = derived.mode == "vjp" and derived.base.name == "forward_dynamics"
+    return dynamics and has_dynamics_gradient(tree.model)
 
 
 def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotangent: Memory) -> None:
