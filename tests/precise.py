@@ -14,6 +14,7 @@ import ordern as on
 from ordern.algorithms import find
 from ordern.graph import Jet
 from ordern.model import Model, core_shape
+from ordern.spatial import Freedoms
 
 __all__ = ["DIGITS", "all_questions", "arguments", "precise_rate", "settings_of"]
 
@@ -70,9 +71,8 @@ def _tangent(robot: on.Robot, kind: str, value: np.ndarray, rate: np.ndarray) ->
                 here, moved = (
                     [Precise(*pair) for pair in zip(value[loop.q], x[loop.q], strict=True)] for x in (0 * rate, rate)
                 )
-                found += [
-                    x.rate if isinstance(x, Jet) else 0 for x in loop.type.difference(*map(_freedoms, (here, moved)))
-                ]
+                apart = loop.type.difference(Freedoms(here), Freedoms(moved))
+                found += [x.rate if isinstance(x, Jet) else 0 for x in apart]
         return found
     if kind in ("pose", "poses", "body_poses"):
         R, dR = value[..., :3, :3], rate[..., :3, :3]
@@ -81,12 +81,6 @@ def _tangent(robot: on.Robot, kind: str, value: np.ndarray, rate: np.ndarray) ->
         angular = np.stack([W[..., 2, 1], W[..., 0, 2], W[..., 1, 0]], axis=-1)
         return np.concatenate([angular, linear], axis=-1)
     return rate
-
-
-def _freedoms(x: list[Any]) -> Any:
-    from ordern.spatial import Freedoms
-
-    return Freedoms(x)
 
 
 OPTIONAL = ("external", "base_velocity", "base_acceleration", "t")

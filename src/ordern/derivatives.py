@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .robot import Robot
     from .simulate.linearise import Linearisation
 
-__all__ = ["DerivativeMethods", "Derivatives"]
+__all__ = ["Call", "DerivativeMethods", "Derivatives", "named_tuple"]
 
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
@@ -68,7 +68,7 @@ class DerivativeMethods(Answering, Model):
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return np.asarray(closed.jvp(tangents))
-        call = _Call(self, question, arguments, settings, method)
+        call = Call(self, question, arguments, settings, method)
         along = call.by_name("tangents", tangents)
         if not along:
             raise ArgumentError(f"jvp of {question}: give a tangent of at least one argument")
@@ -92,7 +92,7 @@ class DerivativeMethods(Answering, Model):
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return closed.vjp(cotangent, wrt)
-        call = _Call(self, question, arguments, settings, method)
+        call = Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
         return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
 
@@ -228,7 +228,7 @@ class Derivatives:
         if len(arguments) > len(inputs):
             raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
-        call = _Call(self._robot, question, given, named, method)
+        call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
         count = sum(math.prod(call.tangent_shape(x)) for x in names)
         few = math.prod(call.answer) * count <= _MOST_AT_ONCE
@@ -242,17 +242,17 @@ class Derivatives:
             kernel, required, optional = call.kernel("jacobian", names)
             split = call.split("Derivative", names, call.answer)
         else:
-            return _named("Derivative", names)(*[call.products(x, threads) for x in names]), None
+            return named_tuple("Derivative", names)(*[call.products(x, threads) for x in names]), None
         found = split(kernel(*(call.given[x] for x in (*required, *optional)), threads=threads))
         if chosen != names:
             by_name = found._asdict() | {x: call.products(x, threads) for x in names if x not in chosen}
-            return _named("Derivative", names)(**by_name), None
+            return named_tuple("Derivative", names)(**by_name), None
         if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
             return found, None
         return found, _composed(split, kernel.single)
 
 
-class _Call:
+class Call:
     """One question with its arguments by name."""
 
     def __init__(
@@ -379,7 +379,7 @@ class _Call:
             shape = (*answer, *self.tangent_shape(x))
             start, stop = stop, stop + math.prod(shape)
             parts.append((start, stop, shape))
-        made = _named(title, names)
+        made = named_tuple(title, names)
 
         def function(flat: AnyArray) -> Any:
             batch = flat.shape[:-1]
@@ -389,18 +389,70 @@ class _Call:
 
     def products(self, name: str, threads: Threads) -> AnyArray:
         """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
+        return self.moved(self.along_units(name, threads), [name], self.answer)
+
+    def along_units(self, name: str, threads: Threads) -> AnyArray:
+        """Return the rates of the answer along each unit tangent of an argument: (..., tangents, answer)."""
+        return self.ask("jvp", (name,), [self.units(name)], threads, spread=True)
+
+    def units(self, name: str) -> AnyArray:
+        """Return the unit tangents of an argument."""
         shape = self.tangent_shape(name)
+        return np.eye(math.prod(shape), dtype=self.dtype).reshape(-1, *shape)
+
+    def moved(self, rates: AnyArray, names: Sequence[str], answer: tuple[int, ...]) -> AnyArray:
+        """Return rates with dimensions for the unit tangents of arguments after those of the answer, not before."""
+        start = rates.ndim - len(names) - len(answer)
+        ends = [k - len(names) for k in range(len(names))]
+        moved = np.moveaxis(rates, [start + k for k in range(len(names))], ends)
+        shape = [n for x in names for n in self.tangent_shape(x)]
+        return moved.reshape((*rates.shape[:start], *answer, *shape))
+
+    @property
+    def dtype(self) -> Any:
+        """The data type of the answer: single precision if all arguments have it."""
         single = all(np.asarray(self.given[x]).dtype == np.float32 for x in self.explicit)
-        units = np.eye(math.prod(shape), dtype=np.float32 if single else float).reshape(-1, *shape)
-        found = self.ask("jvp", (name,), [units], threads, spread=True)
-        batch = found.shape[: found.ndim - 1 - len(self.answer)]
-        moved = np.moveaxis(found, len(batch), -1)
-        return moved.reshape((*batch, *self.answer, *shape))
+        return np.float32 if single else np.float64
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch."""
+        ranks = {p.name: len(core_shape(self.robot, p.kind)) for p in self.asked.inputs}
+        shapes = [np.shape(x)[: np.ndim(x) - ranks[name]] for name, x in self.given.items()]
+        return np.broadcast_shapes(*shapes)
+
+    def derived(self, mode: str, wrt: tuple[str, ...], *added: ArrayLike) -> Call:
+        """Return the call of a question about derivatives, with the values of the arguments that it adds."""
+        name = derived_name(mode, self.asked.name, wrt)
+        known = {p.name for p in self.asked.inputs}
+        new = [p.name for p in find_question(name).inputs if p.name not in known]
+        given = {**self.given, **dict(zip(new, added, strict=True))}
+        return Call(self.robot, name, given, self._settings, self.method)
+
+    def flattened(self, name: str, batch: tuple[int, ...]) -> AnyArray:
+        """Return an argument with one dimension of the batch, for all states of it."""
+        rank = len(core_shape(self.robot, next(p.kind for p in self.asked.inputs if p.name == name)))
+        array = np.asarray(self.given[name])
+        core = array.shape[array.ndim - rank :]
+        return np.broadcast_to(array, (*batch, *core)).reshape(-1, *core)
+
+    def answered(self, threads: Threads) -> AnyArray:
+        """Return the answer to the question itself."""
+        ports = [p for p in self.asked.inputs if p.name in self.given]
+        optional = [p.name for p in ports if p.optional]
+        kernel = self.robot._kernels.kernel(self.asked.name, self.method, optional, **self._settings)
+        values = [self.given[p.name] for p in ports]
+        return kernel(*values, threads=threads)
+
+    def spread(self) -> Call:
+        """Return the same call, whose arguments have one more dimension of the batch."""
+        given = {x: self._spread(x) for x in self.given}
+        return Call(self.robot, self.asked.name, given, self._settings, self.method)
 
 
 def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:
     """Return a function that gives the matrices by some of the arguments names, out of an array of all of them."""
-    made, picks = _named("Derivative", names), [arguments.index(x) for x in names]
+    made, picks = named_tuple("Derivative", names), [arguments.index(x) for x in names]
     new = tuple.__new__  # single states take microseconds, of which other ways to make the tuple would be a third
 
     def function(found: AnyArray) -> Any:
@@ -419,6 +471,6 @@ def _composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray])
 
 
 @lru_cache(maxsize=256)
-def _named(title: str, names: tuple[str, ...]) -> Any:
+def named_tuple(title: str, names: tuple[str, ...]) -> Any:
     """Return the class of named tuples with these names; making one takes longer than most answers."""
     return namedtuple(title, names)

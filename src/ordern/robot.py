@@ -20,7 +20,6 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .arguments import positive
 from .centroidal import CentroidalMethods
-from .derivatives import DerivativeMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
 from .joints import Fixed, Joint, Placement, placement
@@ -29,6 +28,7 @@ from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Body, Frame, Model, ModelBuilder
 from .parameters import ParameterMethods
+from .second_derivatives import SecondDerivativeMethods
 
 if TYPE_CHECKING:
     from .check import Report
@@ -49,7 +49,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(DerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
+class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from . import scalars
@@ -35,9 +36,12 @@ class Jet:
             a, b, x, y = jets
             return Jet(scalars.where_less(*values), scalars.where_less(a.value, b.value, x.rate, y.rate))
         rate: Scalar = 0.0
-        for partial, x in zip(OPS[name].partials(*values), jets, strict=True):
-            rate = rate + partial * x.rate
-        return Jet(OPS[name].evaluate(*values), rate)
+        try:
+            for partial, x in zip(OPS[name].partials(*values), jets, strict=True):
+                rate = rate + partial * x.rate
+            return Jet(OPS[name].evaluate(*values), rate)
+        except ZeroDivisionError:  # on the side of a branch that is not chosen, this does no harm
+            return Jet(math.nan, math.nan)
 
     __add__, __radd__ = _operators("add")
     __sub__, __rsub__ = _operators("sub")

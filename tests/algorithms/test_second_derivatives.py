@@ -1,0 +1,119 @@
+"""Derivatives of second order: against jets in 50 digits, between each other, and known symmetries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern import second_derivatives
+from ordern.algorithms.derivatives.derived import derived_name
+from ordern.errors import ArgumentError
+from tests.precise import arguments, precise_rate, settings_of
+from tests.random_models import ALL_JOINTS, random_robot
+from tests.tolerances import assert_close
+
+CLOSE = 1e-9
+JOINTS = {"arm": [on.Revolute, on.Prismatic], "ball": [on.Spherical, on.Revolute, on.Universal], "all": ALL_JOINTS}
+QUESTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "kinetic_energy", "pose", "integrate")
+
+
+def _state(robot: on.Robot, question: str, seed: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments and tangents: those that are required, and external forces."""
+    given, along = arguments(robot, question, np.random.default_rng(seed))
+    names = [x for x in given if not x.startswith("base_")]
+    return {x: given[x] for x in names}, {x: along[x] for x in names}
+
+
+def _along(found: Any, names: tuple[str, ...], along: dict[str, Any], first: str) -> Any:
+    """The rate of the derivatives by the first argument, from those of second order; v and tau commute with all."""
+    total: Any = 0.0
+    for y in names:
+        if f"{first}_{y}" in found._fields:
+            total = total + np.tensordot(getattr(found, f"{first}_{y}"), along[y], np.ndim(along[y]))
+        else:
+            turned = np.moveaxis(getattr(found, f"{y}_{first}"), -2, -1)
+            total = total + turned @ along[y]
+    return total
+
+
+@pytest.mark.parametrize("joints", [pytest.param(x, marks=() if x == "arm" else pytest.mark.slow) for x in JOINTS])
+@pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics"])
+def test_second_derivatives_of_dynamics(question: str, joints: str) -> None:
+    kinds: dict[str, Any] = {"floating": joints == "all", "armature": True, "mimic": joints == "arm"}
+    robot = random_robot(2, 3, JOINTS[joints], **kinds)
+    given, along = _state(robot, question)
+    names = tuple(x for x in given if x != "external")
+    found = getattr(robot.second_derivatives, question)(**given, wrt=names)
+    pairs = [(x, y) for k, y in enumerate(names) for x in names[: k + 1]]
+    assert found._fields == tuple(f"{x}_{y}" for x, y in pairs)
+    for first in names:
+        derivative = derived_name("jacobian", question, (first,))
+        rate = precise_rate(robot, derivative, given, {x: along[x] for x in names})
+        assert_close(_along(found, names, along, first), rate.reshape(robot.nv, robot.nv), CLOSE)
+
+
+@pytest.mark.parametrize("question", [pytest.param(x, marks=pytest.mark.slow) for x in QUESTIONS])
+def test_products_with_hessians_are_rates_of_gradients(question: str) -> None:
+    robot = random_robot(2, 3, JOINTS["ball"], floating=True)
+    given, along = _state(robot, question)
+    settings = settings_of(robot, question)
+    weights = np.random.default_rng(1).normal(size=robot.jvp(question, given, along, **settings).shape)
+    found = robot.hvp(question, given, weights, along, **settings)
+    assert found._fields == tuple(given)
+    name = derived_name("vjp", question, tuple(given))
+    rate = precise_rate(robot, name, {**given, "cotangent": weights}, along, **settings)
+    assert_close(np.concatenate([np.ravel(x) for x in found]), rate, CLOSE)
+
+
+def test_hessians_of_functions_of_answers() -> None:
+    """Half of the square of an answer y: its Hessian is J^T J plus y times the second derivatives of y."""
+    robot = random_robot(0, 3, [on.Revolute])
+    q, t = robot.random(np.random.default_rng(0), 5), np.random.default_rng(1).normal(size=(5, robot.nv))
+    y, Jt = robot.gravity_force(q), robot.jvp("gravity_force", (q,), (t,))
+    product = robot.hvp("gravity_force", (q,), y, (t,), cotangent_tangent=Jt).q
+    J, second = robot.derivatives.gravity_force(q).q, robot.second_derivatives.gravity_force(q).q_q
+    hessian = np.einsum("bki,bkj->bij", J, J) + np.einsum("bk,bkij->bij", y, second)
+    assert_close(product, np.einsum("bij,bj->bi", hessian, t), CLOSE)
+    assert_close(second, np.swapaxes(second, -1, -2), CLOSE)
+    assert_close(robot.hvp("potential_energy", (q,), np.ones(5), (t,)).q, Jt, CLOSE)
+
+
+@pytest.mark.slow
+def test_quaternions_commute_up_to_their_commutator() -> None:
+    """Of turns along body axes, x then y less y then x is the derivative along z."""
+    robot = random_robot(2, 1, [on.Spherical])
+    q = robot.random(np.random.default_rng(0))
+    first, second = robot.derivatives.gravity_force(q).q, robot.second_derivatives.gravity_force(q).q_q
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        assert_close(second[:, j, i] - second[:, i, j], first[:, k], CLOSE)
+
+
+@pytest.mark.slow
+def test_long_answers_take_products_with_two_tangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = random_robot(2, 3, JOINTS["ball"])
+    given, _ = _state(robot, "inverse_dynamics")
+    q, v, a = (np.stack([given[x]] * 3) for x in ("q", "v", "a"))
+    usual = robot.second_derivatives.inverse_dynamics(q, v, a[0])
+    monkeypatch.setattr(second_derivatives, "_MOST_AT_ONCE", 0)
+    for x, y in zip(usual, robot.second_derivatives.inverse_dynamics(q, v, a[0]), strict=True):
+        assert x.shape == (3, robot.nv, robot.nv, robot.nv)
+        assert_close(x, y, 1e-12)
+    single = robot.second_derivatives.forward_dynamics(*(x.astype(np.float32) for x in (q, v, a)))
+    double = robot.second_derivatives.forward_dynamics(q, v, a)
+    for x, y in zip(single, double, strict=True):
+        assert x.dtype == np.float32
+        assert_close(x, y, 1e-3)
+
+
+def test_wrong_calls_of_second_order_are_named() -> None:
+    robot = random_robot(0, 2, [on.Revolute])
+    q = robot.neutral()
+    with pytest.raises(ArgumentError, match="give a tangent of at least one argument"):
+        robot.hvp("gravity_force", (q,), q, ())
+    with pytest.raises(ArgumentError, match="'base_velocity' has a tangent, but is not given"):
+        robot.hvp("kinetic_energy", {"q": q, "v": q}, 1.0, {"base_velocity": np.ones(6)})
+    with pytest.raises(ArgumentError, match="takes 1 arguments, not 2"):
+        robot.second_derivatives.gravity_force(q, q)
