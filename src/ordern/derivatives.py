@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,9 @@ from .kernel.arguments import external_forces
 from .kernel.declarations import Answering, Array, Threads, delegated
 from .kernel.settings import frame_list
 from .model import Model, core_shape
+from .model.parameter_fields import FIELDS
+from .model.parameter_sets import spread
+from .model.variation import all_varied
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -69,9 +72,10 @@ class DerivativeMethods(Answering, Model):
         if closed is not None:
             return np.asarray(closed.jvp(tangents))
         call = Call(self, question, arguments, settings, method)
-        along = call.by_name("tangents", tangents)
+        along = call.by_name("tangents", tangents, FIELDS)
         if not along:
             raise ArgumentError(f"jvp of {question}: give a tangent of at least one argument")
+        call.vary_parameters(along)
         return call.ask("jvp", tuple(along), list(along.values()), threads)
 
     def vjp(
@@ -94,6 +98,7 @@ class DerivativeMethods(Answering, Model):
             return closed.vjp(cotangent, wrt)
         call = Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
+        call.vary_parameters(names)
         return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
 
     @delegated("simulate.linearise")
@@ -230,6 +235,8 @@ class Derivatives:
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
+        if any(x in FIELDS for x in names):
+            return self._by_parameters(call, names, arguments, method, threads, named)
         count = sum(math.prod(call.tangent_shape(x)) for x in names)
         few = math.prod(call.answer) * count <= _MOST_AT_ONCE
         whole = analytic(self._robot, call.asked.name, method)
@@ -250,6 +257,25 @@ class Derivatives:
         if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
             return found, None
         return found, _composed(split, kernel.single)
+
+    def _by_parameters(
+        self, call: Call, names: tuple[str, ...], arguments: tuple[ArrayLike, ...], method: str | None,
+        threads: Threads, named: dict[str, Any],
+    ) -> tuple[Any, None]:  # fmt: skip
+        """Return the derivatives by arguments, and by fields of parameters."""
+        found: dict[str, Any] = {}
+        others = tuple(x for x in names if x not in FIELDS)
+        if others:
+            given = {
+                x: y for x, y in call.given.items() if x not in [p.name for p in call.asked.inputs[: len(arguments)]]
+            }
+            part, _ = self._of(call.asked.name, arguments, others, method, threads, given | named)
+            found = part._asdict()
+        call.vary_parameters(names)
+        for x in names:
+            if x in FIELDS:
+                found[x] = call.matrix(x, threads)
+        return named_tuple("Derivative", names)(*(found[x] for x in names)), None
 
 
 class Call:
@@ -309,14 +335,17 @@ class Call:
         count = 0 if frames is None else len(frame_list(self.asked.name, frames))
         return core_shape(self.robot, tangent_kind(self.asked.output), count)
 
-    def by_name(self, what: str, values: Any) -> dict[str, Any]:
-        """Return values by the names of arguments, in their order, without those that are None."""
+    def by_name(self, what: str, values: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return values by the names of arguments, in their order, without those that are None.
+
+        A dictionary may have `more` names.
+        """
         inputs = [p.name for p in self.asked.inputs]
         if isinstance(values, Mapping):
             for name in values:
-                if name not in inputs:
-                    raise unknown_name(f"name among the {what}", name, inputs, self.asked.name)
-            return {x: values[x] for x in inputs if values.get(x) is not None}
+                if name not in (*inputs, *more):
+                    raise unknown_name(f"name among the {what}", name, (*inputs, *more), self.asked.name)
+            return {x: values[x] for x in (*inputs, *more) if values.get(x) is not None}
         if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) > len(inputs):
             raise ArgumentError(
                 f"derivatives of {self.asked.name}: {what} must be a tuple of at most {len(inputs)} arrays "
@@ -328,14 +357,28 @@ class Call:
         """Return the names of the arguments that vary, in their order."""
         names = self.explicit if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for x in names:
-            if x not in self.given:
-                raise unknown_name("argument in `wrt`", x, self.given, self.asked.name)
+            if x not in self.given and x not in FIELDS:
+                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.asked.name)
         if not names:
             raise ArgumentError(f"derivatives of {self.asked.name}: `wrt` names no argument")
-        return tuple(x for x in self.given if x in names)
+        return tuple(x for x in (*self.given, *FIELDS) if x in names)
+
+    def vary_parameters(self, names: Iterable[str]) -> None:
+        """Make all numbers of the fields of parameters among these names arguments of the code."""
+        fields = tuple(x for x in FIELDS if x in names)
+        empty = [x for x in fields if not math.prod(core_shape(self.robot, x))]
+        if empty:
+            raise ArgumentError(f"derivatives of {self.asked.name}: {self.robot.name!r} has no numbers of {empty[0]!r}")
+        if fields:
+            known: dict[Any, DerivativeMethods] = self.robot.__dict__.setdefault("_by_parameters", {})
+            if fields not in known:
+                known[fields] = all_varied(self.robot, fields)
+            self.robot = known[fields]
 
     def tangent_shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tangent of an argument."""
+        if name in FIELDS:
+            return core_shape(self.robot, name)
         kind = next(p.kind for p in self.asked.inputs if p.name == name)
         return core_shape(self.robot, tangent_kind(kind))
 
@@ -356,7 +399,7 @@ class Call:
     ) -> AnyArray:
         """Return the answer to a question about derivatives; `spread` adds a dimension for the columns of tangents."""
         for x in wrt:
-            if x not in self.given:
+            if x not in self.given and x not in FIELDS:
                 raise ArgumentError(f"derivatives of {self.asked.name}: {x!r} has a tangent, but is not given")
         kernel, required, optional = self.kernel(mode, wrt)
         first, last = ([self._spread(x) if spread else self.given[x] for x in names] for names in (required, optional))
@@ -387,13 +430,24 @@ class Call:
 
         return function
 
+    def matrix(self, name: str, threads: Threads) -> AnyArray:
+        """Return the derivatives by one field of parameters."""
+        if math.prod(self.answer) * math.prod(self.tangent_shape(name)) > _MOST_AT_ONCE:
+            return self.products(name, threads)
+        flat = self.ask("jacobian", (name,), [], threads)
+        return flat.reshape((*flat.shape[:-1], *self.answer, *self.tangent_shape(name)))
+
     def products(self, name: str, threads: Threads) -> AnyArray:
         """Return the derivatives by one argument, a product with a unit tangent for each of its numbers."""
         return self.moved(self.along_units(name, threads), [name], self.answer)
 
     def along_units(self, name: str, threads: Threads) -> AnyArray:
         """Return the rates of the answer along each unit tangent of an argument: (..., tangents, answer)."""
-        return self.ask("jvp", (name,), [self.units(name)], threads, spread=True)
+        one, self.robot = self.robot, spread(self.robot)
+        try:
+            return self.ask("jvp", (name,), [self.units(name)], threads, spread=True)
+        finally:
+            self.robot = one
 
     def units(self, name: str) -> AnyArray:
         """Return the unit tangents of an argument."""
@@ -447,7 +501,7 @@ class Call:
     def spread(self) -> Call:
         """Return the same call, whose arguments have one more dimension of the batch."""
         given = {x: self._spread(x) for x in self.given}
-        return Call(self.robot, self.asked.name, given, self._settings, self.method)
+        return Call(spread(self.robot), self.asked.name, given, self._settings, self.method)
 
 
 def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:

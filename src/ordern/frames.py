@@ -79,7 +79,7 @@ class FrameMethods(Answering, Model):
         `jacobian_rate` is H v.
         """
 
-    @delegated("impacts")
+    @delegated("impacts", sets=True)
     def delassus_matrix(
         self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
         threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None,

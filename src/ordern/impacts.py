@@ -18,6 +18,7 @@ from .arguments import array, choice, positive
 from .errors import ArgumentError, SingularError
 from .kernel.arguments import broadcast_named, stored
 from .kernel.settings import frame_list
+from .model.parameter_sets import spread
 from .records import dataclass
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _rows(robot: Robot, q: Array, frames: tuple[Any, ...], axes: str, contact: s
 
 def _responses(robot: Robot, q: ArrayLike, R: Array) -> Array:
     """Return M^-1 R^T, transposed: for each row the velocities that its unit impulse causes."""
-    return robot.mass_matrix_solve(np.asarray(q)[..., None, :], R)
+    return spread(robot).mass_matrix_solve(np.asarray(q)[..., None, :], R)
 
 
 def _require_loops(robot: Robot, what: str) -> None:

@@ -27,6 +27,7 @@ from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .model import BASE, Body, Frame, Model, ModelBuilder
+from .model.checks import require_one_set
 from .parameters import ParameterMethods
 from .second_derivatives import SecondDerivativeMethods
 
@@ -296,6 +297,8 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
             return answer
         from .algorithms.operational import movable
 
+        require_one_set(self, f"{question} where a frame cannot move in all six directions, or with a tolerance")
+
         def ask(question: str, *arguments: Any, **options: Any) -> Array:
             return self.kernel(question, **options)(*arguments, threads=threads)
 
@@ -473,7 +476,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         True
         """
 
-    @delegated("simulate.rollout")
+    @delegated("simulate.rollout", sets=True)
     def rollout(
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, method: str = "semi-implicit-euler", every: int = 1,

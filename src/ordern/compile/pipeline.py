@@ -47,10 +47,17 @@ class Request:
         """The inputs of the question that are given."""
         return [p for p in self.question.inputs if not p.optional or p.name in self.present]
 
+    @property
+    def reads_values(self) -> bool:
+        """True if the code reads numbers that vary as users know them: that of derivatives by parameters does."""
+        return bool(getattr(self.algorithm.function, "by_parameters", False))
+
     def varied(self, way: str) -> int:
         """Return the length of the array with the numbers that vary, as code of a way reads it; 0 if all are fixed."""
         if self.model.variation is None:
             return 0
+        if self.reads_values:
+            return self.model.variation.count
         from ..model.varied_rows import varied_rows  # most robots have none
 
         if way == "rolled":

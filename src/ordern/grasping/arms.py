@@ -20,6 +20,7 @@ from ..arguments import Array, array
 from ..errors import ArgumentError, OrdernError
 from ..joints import Placement
 from ..model import BASE, Frame
+from ..model.checks import require_one_set
 from ..records import dataclass
 from ..robot import Robot
 from ..rotations import rotate
@@ -106,6 +107,7 @@ def _robot(robot: Any, name: str) -> Robot:
     """Return a robot that can be an arm."""
     if not isinstance(robot, Robot):
         raise ArgumentError(f"grasp: arm {name!r} must be a robot or a pair (robot, frame), not {robot!r}")
+    require_one_set(robot, f"grasp: arm {name!r}")
     driven = next((x.loop.name for x in robot.loop_table.loops if x.type.timed), "")
     if driven:
         raise ArgumentError(

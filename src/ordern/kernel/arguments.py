@@ -11,7 +11,9 @@ from ..algorithms import Port
 from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..model import BASE, Model, core_shape
+from ..model.parameter_sets import varied_place
 from ..model.ports import port_kind
+from ..rotations import rotate
 
 __all__ = ["Arguments", "broadcast_named", "external_forces", "stored"]
 
@@ -155,9 +157,15 @@ def external_forces(model: Model, external: Any) -> Any:
         if frame.body == BASE:
             continue  # the base takes any force
         kind = np.result_type(w, np.float16)  # rotating keeps the kind of number
-        R, p = frame.placement.R.astype(kind), frame.placement.p.astype(kind)
-        force = w[..., 3:] @ R.T
-        moment = w[..., :3] @ R.T + np.cross(p, force)
+        if model.batch_shape and (place := varied_place(model, frame)) is not None:
+            R, p = (x.astype(kind) for x in place)
+            shapes[name] = broadcast_named("external: the batch shapes", {"force": w.shape[:-1], "robot": p.shape[:-1]})
+            force, moment = rotate(R, w[..., 3:]), rotate(R, w[..., :3])
+            moment = moment + np.cross(p, force)
+        else:
+            R, p = frame.placement.R.astype(kind), frame.placement.p.astype(kind)
+            force = w[..., 3:] @ R.T
+            moment = w[..., :3] @ R.T + np.cross(p, force)
         placed.append((frame.body, np.concatenate([moment, force], axis=-1)))
     dtype = np.result_type(np.float16, *(w for _, w in placed))
     batch = broadcast_named("external: the batch shapes of the forces", shapes)

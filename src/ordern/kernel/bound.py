@@ -50,6 +50,8 @@ class Bound:
 
     def numbers(self, request: Request, code: Code, dtype: np.dtype[Any]) -> AnyArray:
         """Return the array (*leading, numbers) that a piece of code reads."""
+        if request.reads_values:
+            return self.values[..., list(code.numbers or range(self.values.shape[-1]))].astype(dtype)
         return self.form(code.way, code.way != "rolled" and request.algorithm.regroup, code.numbers, dtype)
 
     def form(self, way: str, regroup: bool, places: tuple[int, ...] | None, dtype: np.dtype[Any]) -> AnyArray:

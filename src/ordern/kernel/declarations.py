@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.registry import find_question
+from ..model import Model
+from ..model.checks import require_one_set
 from .fast_path import install
 
 if TYPE_CHECKING:
@@ -103,13 +105,18 @@ def answers(declared: F) -> F:
     return cast("F", update_wrapper(method, declared))
 
 
-def delegated(module: str, function: str | None = None) -> Callable[[F], F]:
-    """Turn a declaration into a method that calls a function with the same parameters in a module of this package."""
+def delegated(module: str, function: str | None = None, *, sets: bool = False) -> Callable[[F], F]:
+    """Turn a declaration into a method that calls a function with the same parameters in a module of this package.
+
+    Robots with many sets of parameters are refused, unless the function handles `sets`.
+    """
 
     def made(declared: F) -> F:
         name, bound = function or declared.__name__, _binder(declared)
 
         def method(self: Any, *given: Any, **named: Any) -> Any:
+            if not sets and isinstance(self, Model):
+                require_one_set(self, declared.__name__)
             return getattr(import_module(f"ordern.{module}"), name)(self, **bound(self, given, named))
 
         method.target = module, name  # type: ignore[attr-defined]

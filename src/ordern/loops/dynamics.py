@@ -17,7 +17,9 @@ from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice
 from ..errors import ArgumentError, ModelError
 from ..kernel.arguments import broadcast_named, stored
+from ..kernel.bound import bound
 from ..kernel.fast_path import install
+from ..model.parameter_sets import flattened, part
 from .consistent import Check, require_consistent, tolerance_of
 from .kernels import Array, asking, in_single, numbers
 from .motion import ClosedMotion
@@ -37,14 +39,22 @@ That is long against the steps of any integrator (it stays stable up to steps of
 seconds in which drift builds up."""
 
 
+_RANKS = {"external": 2, "t": 0}
+"""The number of dimensions of arguments for one state, where it is not one."""
+
+
 def usual_method(robot: Robot) -> str:
     """Return the default method: "multipliers", or "null-space" where some joint moves no mass."""
     return robot._kernels.kept(("usual method",), lambda: _usual_method(robot))
 
 
 def _usual_method(robot: Robot) -> str:
+    varied = bound(robot) if robot.batch_shape else None
     try:
-        robot.require_inertia()
+        if varied is None:
+            robot.require_inertia()
+        else:
+            varied.require_inertia()
     except ModelError:
         return "null-space"
     return "multipliers"
@@ -98,8 +108,11 @@ def closed_dynamics(
             "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
         }
         shapes = {"q": q.shape[:-1], "v": v.shape[:-1], "tau": tau.shape[:-1]}
-        broadcast_named("the batch shapes of the arguments", shapes)
         optional = {"external": forces, **moved, "t": t, "correction": pull}
+        if robot.batch_shape:
+            shapes["parameters of the robot"] = robot.batch_shape
+            return _solve_sets(robot, method, (q, v, tau), optional, given, tolerance, rank, threads, most, shapes)
+        broadcast_named("the batch shapes of the arguments", shapes)
         return _solve(robot, method, (q, v, tau), optional, given, tolerance, rank, threads, most)
     except (ArgumentError, ModelError) as e:
         e.args = (_told(str(e), robot, asked),)
@@ -141,6 +154,37 @@ def _solve(
     s = massive(robot, lambda: solution(E, method, tolerance, rank))
     a, lam = s.a.reshape(*E.batch, robot.nv), s.multipliers.reshape(*E.batch, robot.nc)
     return ClosedMotion(robot, q, v, a, lam, known_rank=s.rank.reshape(E.batch), **given)
+
+
+def _solve_sets(
+    robot: Robot, method: str, state: tuple[Array, Array, Array], optional: dict[str, Any], given: dict[str, Any],
+    tolerance: float, rank: int | None, threads: int | None, most: float | None, shapes: dict[str, tuple[int, ...]],
+) -> ClosedMotion:  # fmt: skip
+    """Solve the equations of motion of a robot with many sets of parameters: all states in one row, each with its set.
+
+    The default method is one compiled function; others solve state by state.
+    """
+    arrays = {name: None if x is None else np.asarray(x, float) for name, x in optional.items()}
+    shapes |= {name: x.shape[: x.ndim - _RANKS.get(name, 1)] for name, x in arrays.items() if x is not None}
+    shapes |= {f"the force in loop {name!r}": f.shape[:-1] for name, f in given["drives"].items() if f.ndim}
+    batch = broadcast_named("the batch shapes of the arguments", shapes)
+    n, sets = int(np.prod(batch)), flattened(robot, batch)
+    q, v, tau = (flat(x, batch, n) for x in state)
+    more: dict[str, Any] = {
+        name: None if x is None else flat(x, batch, n, _RANKS.get(name, 1)) for name, x in arrays.items()
+    }
+    given = given | {"external": more["external"], "t": 0.0 if more["t"] is None else more["t"], "batch": batch}
+    given |= {"correction": more["correction"], "moved": {name: more[name] for name in given["moved"]}}
+    given["drives"] = {name: f if not f.ndim else flat(f, batch, n) for name, f in given["drives"].items()}
+    if method == "multipliers" and rank is None and compiles(robot):
+        return _compiled(sets, method, (q, v, tau), more, given, threads, most)
+    a, lam, ranks = np.zeros((n, robot.nv)), np.zeros((n, robot.nc)), np.zeros(n, int)
+    for k in range(n):
+        own = {name: None if x is None else x[k] for name, x in more.items()}
+        plain = {"tolerance": tolerance}
+        one = _solve(part(sets, k), method, (q[k], v[k], tau[k]), own, plain, tolerance, rank, threads, most)
+        a[k], lam[k], ranks[k] = one.a, one.multipliers, one.rank
+    return ClosedMotion(sets, q, v, a, lam, known_rank=ranks, **given)
 
 
 def massive(robot: Robot, solve: Callable[[], T]) -> T:
@@ -229,14 +273,19 @@ def _compiled(
         n = int(np.prod(batch))
         which = np.flatnonzero(~(np.abs(pivot) > reduced.SMALLEST_PIVOT).reshape(n))
         if which.size:
-            kinds = {"external": 2, "t": 0}
             some = [flat(y, batch, n)[which] for y in state]
             more: dict[str, Any] = {
-                name: None if y is None else flat(np.asarray(y, float), batch, n, kinds.get(name, 1))[which]
+                name: None if y is None else flat(np.asarray(y, float), batch, n, _RANKS.get(name, 1))[which]
                 for name, y in optional.items()
             }
-            s = reduced.solve(equations(asking(robot), *some, **more), tolerance)
             a, lam = a.reshape(n, nv).copy(), lam.reshape(n, robot.nc).copy()
-            a[which], lam[which] = s.a, s.multipliers
+            if robot.batch_shape:
+                for k, at in enumerate(which):  # each with its own set of parameters
+                    one: dict[str, Any] = {name: None if y is None else y[k] for name, y in more.items()}
+                    s = reduced.solve(equations(asking(part(robot, at)), *(x[k] for x in some), **one), tolerance)
+                    a[at], lam[at] = s.a[0], s.multipliers[0]
+            else:
+                s = reduced.solve(equations(asking(robot), *some, **more), tolerance)
+                a[which], lam[which] = s.a, s.multipliers
             a, lam = a.reshape(*batch, nv), lam.reshape(*batch, robot.nc)
     return ClosedMotion(robot, q, v, a, lam, least=False, **given)

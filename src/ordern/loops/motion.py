@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
+from ..model.parameter_sets import part
 from ..records import dataclass
 from .coordinates import body_forces, drive_wrench
 from .kernels import Array, asking
@@ -50,6 +51,16 @@ class ClosedMotion:
     """Forces of drives in joints that close loops."""
     least: bool = field(default=True, repr=False)
     """True if the multipliers of the method have the least norm."""
+    batch: tuple[int, ...] | None = field(default=None, repr=False)
+    """The shape of the batch, where `robot` has many sets of parameters, in one row, one for each state."""
+
+    def __post_init__(self) -> None:
+        """Give the arrays of a robot with many sets of parameters the shape of the batch."""
+        if self.batch is not None:
+            for name in ("q", "v", "a", "found", "known_rank", "correction", "external"):
+                x = getattr(self, name)
+                if x is not None:
+                    object.__setattr__(self, name, x.reshape((*self.batch, *x.shape[1:])))
 
     @cached_property
     def _batch(self) -> tuple[int, ...]:
@@ -130,8 +141,18 @@ class ClosedMotion:
         here = np.flatnonzero(rank < min(self.robot.nc, self.robot.nv))
         if here.size:
             t = self._time if np.ndim(self._time) == 0 else self._time[here]
-            found[here] = singular_positions(self.robot, q[here], rank[here], t, self.tolerance)
+            found[here] = self._singular(q[here], rank[here], t, here)
         return found.reshape(self._batch)
+
+    def _singular(self, q: Array, rank: Array, t: Any, here: Array) -> Array:
+        """Return which positions are singular; with many sets of parameters one after the other."""
+        if not self.robot.batch_shape:
+            return singular_positions(self.robot, q, rank, t, self.tolerance)
+        times = np.broadcast_to(t, len(q))
+        each = zip(here, q, rank, times, strict=True)
+        return np.array(
+            [singular_positions(part(self.robot, k), x[None], r[None], s, self.tolerance)[0] for k, x, r, s in each]
+        )
 
     @cached_property
     def wrenches(self) -> dict[str, Array]:
@@ -169,7 +190,11 @@ class ClosedMotion:
         Couplings, and forces that were given as `tau`, act along the joints and are included.
         """
         forces = self.body_forces if self.external is None else self.body_forces + self.external
-        return asking(self.robot)("joint_wrenches", self.q, self.v, self.a, external=forces, **self.moved)
+        if self.batch is None:
+            return asking(self.robot)("joint_wrenches", self.q, self.v, self.a, external=forces, **self.moved)
+        given = [self._flat(x) for x in (self.q, self.v, self.a)]
+        found = asking(self.robot)("joint_wrenches", *given, external=self._flat(forces, 2), **self.moved)
+        return self._shaped(found)
 
     def __str__(self) -> str:
         nc, name = self.robot.nc, self.robot.name

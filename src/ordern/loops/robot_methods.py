@@ -14,6 +14,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice
 from ..errors import ArgumentError
 from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
+from ..model.checks import require_one_set
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -141,7 +142,7 @@ class LoopMethods(Answering):
         robot = cast("Robot", self)
         return type(robot).of(replace(robot, **loops), robot._kernels)
 
-    @delegated("loops.dynamics")
+    @delegated("loops.dynamics", sets=True)
     def closed_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: Any = None, method: str | None = None, *,
         t: ArrayLike | None = None, stabilise: bool | tuple[float, float] | None = None,
@@ -199,6 +200,7 @@ class LoopMethods(Answering):
         from .kernels import in_single, numbers
 
         robot = cast("Robot", self)
+        require_one_set(robot, "close")
         given = numbers("q", q, robot.nq)
         found, ok = close(robot, given.reshape(-1, robot.nq), t, steps, tolerance)
         found = found.astype(np.float32) if in_single(q) else found

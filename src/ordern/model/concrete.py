@@ -33,13 +33,19 @@ class ConcreteTree(Tree):
         number: Callable[[float], Scalar] | None = None,
         regroup: bool = False,
         entry: Callable[[int], Scalar] | None = None,
+        values: Sequence[Scalar] | None = None,
     ) -> None:
         """Make a tree whose constants are floats, or converted by `number`, for arithmetic with more digits.
 
         With `regroup`, inertia is moved between bodies in ways that the joints cannot sense: see `regrouped`. For a
-        structure, `entry` returns a number that varies, by its place: see `varied_rows`.
+        structure, `entry` returns a number that varies, by its place (see `varied_rows`), or `values` are all numbers
+        that vary, as users know them.
         """
-        self.model, self.number = model, number
+        self.model, self.number, self.values = model, number, values
+        """The model; the conversion of constants; the numbers that vary as users know them, or None."""
+        if values is not None:
+            needed = varied_rows(model, regroup)
+            entry = needed.evaluated(needed.nodes, values).__getitem__
         t = model.tables
         rows: list[list[Scalar]]
         self._varied: VariedRows | None = None

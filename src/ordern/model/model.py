@@ -286,6 +286,7 @@ class Model:
             fixed = plain.pattern[: rows.size].reshape(rows.shape) < 0
             rows, constants = np.where(fixed, rows, 0.0), constants.copy()
             constants[:3][plain.pattern[rows.size : rows.size + 3] >= 0] = 0.0
+            h.update(variation.fixed.encode())
         arrays: tuple[AnyArray, ...] = (t.parent, t.kind, t.q_start, t.v_start, rows, constants)
         for a in arrays:
             h.update(str(a.shape).encode())

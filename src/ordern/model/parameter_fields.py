@@ -6,9 +6,9 @@ leading shape in front of it. Joints and bodies are in the order of the model, j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from ..arguments import Array
 from ..rotations import log
 
 if TYPE_CHECKING:
-    from .model import Model
-    from .parts import Placement
+    from .parts import Body, Frame, ModelJoint, Placement
 
-__all__ = ["FIELDS", "JOINT_TERMS", "core_shapes", "own_numbers", "starts"]
+__all__ = ["FIELDS", "JOINT_TERMS", "Parts", "core_shapes", "own_numbers", "starts"]
 
 FIELDS = (
     "inertia",  # m, mx, my, mz, xx, yy, zz, xy, xz, yz about the origin of the body's own frame, in its axes
@@ -40,7 +39,27 @@ JOINT_TERMS = {"armature": "armature", "damping": "damping", "joint_friction": "
 """The fields with a number for each freedom of each joint, and the attribute of `ModelJoint` that has it."""
 
 
-def core_shapes(model: Model) -> dict[str, tuple[int, ...]]:
+class Parts(Protocol):
+    """A model, or what else has its parts."""
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies."""
+
+    @property
+    def joints(self) -> tuple[ModelJoint, ...]:
+        """The joints."""
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The named frames."""
+
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        """The acceleration of gravity."""
+
+
+def core_shapes(model: Parts) -> dict[str, tuple[int, ...]]:
     """Return the shape of each field for one robot."""
     n, joints = len(model.bodies), model.joints
     freedoms = sum(c.type.nv for c in joints)
@@ -59,7 +78,7 @@ def core_shapes(model: Model) -> dict[str, tuple[int, ...]]:
     }
 
 
-def starts(model: Model, field: str) -> list[int]:
+def starts(model: Parts, field: str) -> list[int]:
     """Return where the numbers of each joint begin, in a field with numbers of freedoms, positions or parameters.
 
     The last number is the end of the field.
@@ -71,27 +90,38 @@ def starts(model: Model, field: str) -> list[int]:
     return [0, *accumulate(sizes)]
 
 
-def own_numbers(model: Model) -> dict[str, Array]:
-    """Return the numbers of a model in each field."""
-    joints = model.joints
-    followed = [c.mimic for c in joints if c.mimic is not None]
-    found = {
-        "inertia": _inertias(model),
-        "added_inertia": [b.added_inertia or (0.0,) * 21 for b in model.bodies],
-        **{field: [x for c in joints for x in getattr(c, term)] for field, term in JOINT_TERMS.items()},
-        "rest": [x for c in joints for x in c.rest],
-        "joint_numbers": [x for c in joints for x in c.type.parameters],
-        "mimic_ratio": [m.ratio for m in followed],
-        "mimic_offset": [m.offset for m in followed],
-        "joint_placement": _places([c.placement for c in joints]),
-        "frame_placement": _places([f.placement for f in model.frames]),
-        "gravity": model.gravity,
-    }
+def own_numbers(model: Parts, fields: Iterable[str] = FIELDS) -> dict[str, Array]:
+    """Return the numbers of a model in some fields."""
     shapes = core_shapes(model)
-    return {field: np.array(found[field], float).reshape(shapes[field]) for field in FIELDS}
+    return {field: np.array(_own(model, field), float).reshape(shapes[field]) for field in FIELDS if field in fields}
 
 
-def _inertias(model: Model) -> Array:
+def _own(model: Parts, field: str) -> Any:
+    """Return the numbers of a model in one field."""
+    joints = model.joints
+    if field in JOINT_TERMS:
+        return [x for c in joints for x in getattr(c, JOINT_TERMS[field])]
+    match field:
+        case "inertia":
+            return _inertias(model)
+        case "added_inertia":
+            return [b.added_inertia or (0.0,) * 21 for b in model.bodies]
+        case "rest":
+            return [x for c in joints for x in c.rest]
+        case "joint_numbers":
+            return [x for c in joints for x in c.type.parameters]
+        case "mimic_ratio":
+            return [c.mimic.ratio for c in joints if c.mimic is not None]
+        case "mimic_offset":
+            return [c.mimic.offset for c in joints if c.mimic is not None]
+        case "joint_placement":
+            return _places([c.placement for c in joints])
+        case "frame_placement":
+            return _places([f.placement for f in model.frames])
+    return model.gravity
+
+
+def _inertias(model: Parts) -> Array:
     """Return mass, first moments and second moments (xx, yy, zz, xy, xz, yz) of bodies about their origins."""
     n = len(model.bodies)
     m = np.array([b.mass for b in model.bodies])

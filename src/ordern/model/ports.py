@@ -18,6 +18,7 @@ from ..graph import Scalar
 from ..records import dataclass
 from ..spatial import Force, Freedoms, Motion, leaves
 from .model import Model
+from .parameter_fields import JOINT_TERMS
 
 __all__ = [
     "AXES",
@@ -61,6 +62,11 @@ AXES = {
     "closed": Axis(lambda model: model.nv + model.loop_table.nc + 1),
     "state": Axis(lambda model: 2 * model.nv),
     "state_force": Axis(lambda model: 3 * model.nv),
+    "joint_freedom": Axis(lambda model: sum(c.type.nv for c in model.joints)),
+    "joint_position": Axis(lambda model: sum(c.type.nq for c in model.joints)),
+    "joint_number": Axis(lambda model: sum(len(c.type.parameters) for c in model.joints)),
+    "follower": Axis(lambda model: sum(c.mimic is not None for c in model.joints)),
+    "named_frame": Axis(lambda model: len(model.frames)),
     "balance": Axis(lambda model: model.nv + model.loop_table.nc),
     "number": Axis(lambda model: _varied_count(model, False)),
     "regrouped_number": Axis(lambda model: _varied_count(model, True)),
@@ -136,6 +142,15 @@ PORT_KINDS = {
     "numbers": PortKind(("number",), "the numbers of a varied robot that code reads"),
     "regrouped_numbers": PortKind(("regrouped_number",), "the same, with inertia moved between bodies"),
     "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
+    "inertia": PortKind(("body", 10), "ten inertial parameters for each body"),
+    "added_inertia": PortKind(("body", 21), "the added inertia of each body"),
+    **dict.fromkeys(JOINT_TERMS, PortKind(("joint_freedom",), "a number for each freedom of each joint")),
+    "rest": PortKind(("joint_position",), "a number for each position of each joint"),
+    "joint_numbers": PortKind(("joint_number",), "the parameters of joint types"),
+    **dict.fromkeys(("mimic_ratio", "mimic_offset"), PortKind(("follower",), "a number for each mimic joint")),
+    "joint_placement": PortKind(("body", 6), "a position and a rotation vector for each joint"),
+    "frame_placement": PortKind(("named_frame", 6), "a position and a rotation vector for each named frame"),
+    "gravity": PortKind((3,), "the acceleration of gravity"),
 }
 OUR_KINDS, OUR_AXES = dict(PORT_KINDS), dict(AXES)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""

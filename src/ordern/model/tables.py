@@ -179,7 +179,7 @@ def _kinds(
     patterns = np.where(np.isin(E, (-1.0, 0.0, 1.0)), E, 2.0) + 0.0
     driven = np.array([any(x) for x in armature], bool)
     if model.variation is not None:
-        driven |= model.variation.by_joint(model, "armature")
+        driven |= model.variation.by_joint("armature")
         if model.variation.varies("joint_placement"):
             patterns[model.variation.masks["joint_placement"][:, 3:].any(axis=1)] = 2.0
     for use_patterns in (True, False):

@@ -8,7 +8,7 @@ robots of one structure share their code. `varied_rows` computes the numbers tha
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import Array
 from ..errors import ArgumentError, unknown_name
 from ..rotations import exp
+from .mimic_armature import lent_armature
 from .parameter_fields import FIELDS, JOINT_TERMS, core_shapes, own_numbers, starts
 from .parts import Body, Frame, ModelJoint, Placement
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Variation", "structure_of", "varied_robot"]
+__all__ = ["Variation", "all_varied", "structure_of", "varied_robot", "with_values"]
 
 M = TypeVar("M", bound="Model")
 Mask = NDArray[np.bool_]
@@ -67,29 +68,48 @@ class Variation:
         parts = (f"{field} {mask.shape}".encode() + mask.tobytes() for field, mask in self.masks.items())
         return hashlib.sha256(b"".join(parts)).digest()
 
+    @property
+    def fixed(self) -> str:
+        """The fixed numbers beside those that vary, which may be mixed with them, as text."""
+        own = own_numbers(self, self.masks)
+        found: list[Any] = [np.where(mask, 0.0, own[field]).tolist() for field, mask in self.masks.items()]
+        if self.varies("armature"):
+            found.append(sorted(lent_armature(self.bodies, self.joints).items()))
+        if self.varies("joint_placement", "frame_placement"):  # some methods compare with lengths
+            found += [c.placement for c in self.joints] + [f.placement for f in self.frames]
+        return repr(found)
+
     def varies(self, *fields: str) -> bool:
         """Return True if some number of these fields varies."""
         return any(field in self.masks for field in fields)
 
-    def by_joint(self, model: Model, field: str) -> NDArray[np.bool_]:
+    def by_joint(self, field: str) -> NDArray[np.bool_]:
         """Return for each joint and its body True if one of its numbers in a field varies."""
         if field not in self.masks:
-            return np.zeros(len(model.joints), bool)
+            return np.zeros(len(self.joints), bool)
         mask = self.masks[field]
         if mask.ndim == 2:
             return np.asarray(mask.any(axis=1))
-        bounds = starts(model, field)
+        bounds = starts(self, field)
         return np.array([mask[a:b].any() for a, b in pairwise(bounds)], bool)
 
-    def full(self, model: Model) -> dict[str, Array]:
+    def places(self, field: str) -> range:
+        """Return the places of a field's numbers among all that vary."""
+        start = 0
+        for name, mask in self.masks.items():
+            stop = start + int(mask.sum())
+            if name == field:
+                return range(start, stop)
+            start = stop
+        return range(0)
+
+    def full(self) -> dict[str, Array]:
         """Return all numbers of the fields that vary, with the leading shape; fixed ones are the model's own."""
-        own, found, start = own_numbers(_with_parts(model, self)), {}, 0
+        own, found = own_numbers(self, self.masks), {}
         assert self.values is not None
         for field, mask in self.masks.items():
-            stop = start + int(mask.sum())
             found[field] = np.broadcast_to(own[field], (*self.shape, *mask.shape)).copy()
-            found[field][..., mask] = self.values[..., start:stop]
-            start = stop
+            found[field][..., mask] = self.values[..., list(self.places(field))]
         return found
 
     def __eq__(self, other: object) -> bool:
@@ -129,7 +149,7 @@ def varied_robot(robot: M, values: Mapping[str, ArrayLike], mask: Mapping[str, A
     shapes = core_shapes(robot)
     masks, numbers = _given(robot, values, mask, shapes)
     if earlier is not None:
-        masks, numbers = _joined(earlier, earlier.full(robot), masks, numbers)
+        masks, numbers = _joined(earlier, earlier.full(), masks, numbers)
     masks = {field: masks[field] for field in FIELDS if field in masks and masks[field].any()}
     if not masks:
         return robot
@@ -150,9 +170,31 @@ def varied_robot(robot: M, values: Mapping[str, ArrayLike], mask: Mapping[str, A
     shared = robot.__dict__.setdefault("_structures", {}) if earlier is None else earlier.shared
     made = Variation(robot if earlier is None else earlier, masks, theta, shared)
     _require_variable(robot, made)
-    state = {**_with_parts(robot, made).__getstate__(), "variation": made}
-    if not leading:
-        state |= _with_numbers(_with_parts(robot, made), made.full(robot), masks)
+    return _robot(robot, made)
+
+
+def all_varied(robot: M, fields: Iterable[str]) -> M:
+    """Return a robot in which all numbers of some fields vary; they keep their values."""
+    earlier = robot.variation
+    known = {} if earlier is None else earlier.full()
+    parts = robot if earlier is None else earlier
+    return varied_robot(robot, {x: known[x] if x in known else own_numbers(parts, (x,))[x] for x in fields}, {})
+
+
+def with_values(robot: M, values: Array) -> M:
+    """Return a varied robot with other values (*leading, count) of the same numbers."""
+    earlier = robot.variation
+    assert earlier is not None
+    values = values.view()
+    values.flags.writeable = False
+    return _robot(robot, Variation(earlier, earlier.masks, values, earlier.shared))
+
+
+def _robot(robot: M, made: Variation) -> M:
+    """Return a robot with a variation."""
+    state = {**robot.__getstate__(), **_parts(made), "variation": made}
+    if not made.shape:
+        state |= _with_numbers(made, made.full(), made.masks)
     return type(robot)(**state)
 
 
@@ -171,8 +213,7 @@ def structure_of(model: Model) -> Model:
         while len(shared) >= _MOST_STRUCTURES:
             del shared[next(iter(shared))]
         bare = Variation(variation, variation.masks, None, {})
-        state = _with_parts(model, variation).__getstate__()
-        found = shared[key] = Model(**{**state, "variation": bare})
+        found = shared[key] = Model(**{**model.__getstate__(), **_parts(variation), "variation": bare})
     return found
 
 
@@ -222,13 +263,12 @@ def _require_variable(model: Model, variation: Variation) -> None:
         )
 
 
-def _with_parts(model: M, variation: Variation) -> M:
-    """Return a model without variation, with the numbers from before anything varied."""
-    parts = {name: getattr(variation, name) for name in ("bodies", "joints", "frames", "gravity")}
-    return type(model)(**{**model.__getstate__(), **parts, "variation": None})
+def _parts(variation: Variation) -> dict[str, Any]:
+    """Return the parts of a model from before anything varied."""
+    return {name: getattr(variation, name) for name in ("bodies", "joints", "frames", "gravity")}
 
 
-def _with_numbers(model: Model, numbers: Mapping[str, Array], masks: Mapping[str, Mask]) -> dict[str, Any]:
+def _with_numbers(model: Variation, numbers: Mapping[str, Array], masks: Mapping[str, Mask]) -> dict[str, Any]:
     """Return the parts of a model with one set of numbers in their places."""
     bodies, joints, frames = list(model.bodies), list(model.joints), list(model.frames)
 

@@ -111,7 +111,7 @@ def varied_rows(model: Model, regroup: bool = False) -> VariedRows:
 def _raw(model: Model, leaves: Sequence[Node]) -> Raw:
     """Return the fields that vary: leaves for the numbers that vary, and the model's own for the others."""
     assert model.variation is not None
-    own, remaining = own_numbers(model), iter(leaves)
+    own, remaining = own_numbers(model, model.variation.masks), iter(leaves)
     return {
         field: [next(remaining) if varies else x for x, varies in zip(own[field].flat, mask.flat, strict=True)]
         for field, mask in model.variation.masks.items()
@@ -125,7 +125,7 @@ def _rows(model: Model, raw: Raw) -> list[list[Scalar]]:
     rows: list[list[Scalar]] = t.rows.tolist()
 
     def varied(field: str) -> list[int]:
-        found: list[int] = np.flatnonzero(v.by_joint(model, field)).tolist()
+        found: list[int] = np.flatnonzero(v.by_joint(field)).tolist()
         return found
 
     for k in varied("inertia"):

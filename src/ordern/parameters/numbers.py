@@ -26,7 +26,7 @@ def parameters_of(model: Model) -> Parameters:
     """Return the numbers of a model, with the leading shape of those that vary."""
     names, found = names_of(model), own_numbers(model)
     if model.variation is not None:
-        found |= model.variation.full(model)
+        found |= model.variation.full()
     if not names.in_fluid:
         found["added_inertia"] = np.zeros(names.core_shape("added_inertia"))
     return Parameters(**found, names=names)

@@ -9,6 +9,9 @@ then that by v. Derivatives have derivatives: "jvp vjp gravity_force by q by q" 
 A position varies in the tangent of `integrate`: its tangent is a velocity, and has nv numbers. The tangent of a pose is
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
 
+The name may have fields of parameters as well, such as "inertia" or "gravity" (see `ordern.model.parameter_fields`),
+for robots in which all numbers of these fields vary.
+
 A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
 Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`. Matrices of both have texts of
 their own: see `analytic`.
@@ -27,6 +30,7 @@ from ...graph import Graph, Jet, Node, Scalar, live
 from ...graph.derive import evaluate, forward, reverse
 from ...joints import Joint
 from ...model import ConcreteTree, Input, core_size, result_scalars
+from ...model.parameter_fields import FIELDS
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
 from .analytic import analytic
@@ -76,7 +80,7 @@ def derived_question(name: str) -> Question | None:
 def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Question:
     """Return the question about derivatives of another one."""
     base_name = base.name
-    inputs = {p.name: p for p in base.inputs}
+    inputs = {p.name: p for p in base.inputs} | {field: Port(field, field) for field in FIELDS}
     for x in wrt:
         if x not in inputs:
             raise unknown_name("argument", x, inputs, base_name)
@@ -118,7 +122,7 @@ def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | 
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
-        sweeps = algorithm.sweeps and mode != "jacobian"
+        sweeps = algorithm.sweeps and mode != "jacobian" and not text.by_parameters
         known = replace(algorithm, question=name, function=text, sweeps=sweeps, alias_of="")
         _METHODS[name, algorithm] = known
     return asked, known
@@ -129,6 +133,8 @@ class Derived:
 
     def __init__(self, mode: str, base: Question, algorithm: Algorithm, wrt: tuple[str, ...], asked: Question) -> None:
         self.mode, self.base, self.algorithm, self.wrt, self.asked = mode, base, algorithm, wrt, asked
+        self.by_parameters = any(x in FIELDS for x in wrt)
+        """True if it differentiates by numbers of the robot, which are then values of the tree."""
         # the code of the text enters the keys of the cache
         self.__wrapped__ = getattr(algorithm.function, "__wrapped__", algorithm.function)
         self.__signature__ = None
@@ -143,17 +149,21 @@ class Derived:
         key = (self, tuple(x is None for x in given), tree.number is None, tuple(sorted(options.items())))
         if key not in known:
             graph = Graph("derived")
-            leaves = [None if x is None else [graph.leaf((k, n)) for n in range(len(x))] for k, x in enumerate(given)]
-            if tree.number is None:
-                own = ConcreteTree(tree.model, regroup=self.algorithm.regroup)
-            else:  # the graph would compute with constants in double precision
-                own = ConcreteTree(tree.model, lambda x: x if x in _SIMPLE else graph.leaf(("constant", x)))
+            given_ones = (*given, tree.values)
+            leaves = [
+                None if x is None else [graph.leaf((k, n)) for n in range(len(x))] for k, x in enumerate(given_ones)
+            ]
+            constant = None
+            if tree.number is not None:  # the graph would compute with constants in double precision
+                constant = lambda x: x if x in _SIMPLE else graph.leaf(("constant", x))  # noqa: E731
+            regroup = self.algorithm.regroup and constant is None
+            own = ConcreteTree(tree.model, constant, regroup=regroup, values=leaves[-1])
             own.frames = tree.frames
-            known[key] = leaves, self._differentiated(own, leaves, graph, options)
+            known[key] = leaves, self._differentiated(own, leaves[:-1], graph, options)
         leaves, results = known[key]
         values = {
             leaf.index: x
-            for some, xs in zip(leaves, given, strict=True)
+            for some, xs in zip(leaves, (*given, tree.values), strict=True)
             if xs
             for leaf, x in zip(some, xs, strict=True)
         }
@@ -166,7 +176,7 @@ class Derived:
         self, tree: ConcreteTree, given: list[Any], graph: Graph, options: dict[str, Any]
     ) -> list[Scalar]:
         """Return the nodes of the result, from the nodes of the arguments; None for an argument that is not given."""
-        by_name = dict(zip((p.name for p in self.asked.inputs), given, strict=True))
+        by_name = dict(zip((p.name for p in self.asked.inputs), given, strict=True)) | self._parameters(tree)
         ports = [p for p in self.base.inputs if p.name in self.algorithm.accepts(self.base)]
         arguments = [
             tree.zeros(p.kind) if by_name.get(p.name) is None else tree.input(p.kind, by_name[p.name]) for p in ports
@@ -178,7 +188,7 @@ class Derived:
         size = core_size(tree.model, self.base.output, tree.frames)
         results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
         kinds = {p.name: p.kind for p in self.base.inputs}
-        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
+        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds.get(x) == "q"}
         if self.base.name in _IMPLICIT:
             return self._implicit(ImplicitDynamics(tree, by_name, results, graph), by_name, maps, graph)
         ends = _Ends(tree, self.base.output, results)
@@ -190,6 +200,14 @@ class Derived:
             return ends.tangents(forward(results, rates))
         columns = [ends.tangents(forward(results, rates)) for rates in self._units(by_name, maps)]
         return self._by_rows(columns, by_name, maps)
+
+    def _parameters(self, tree: ConcreteTree) -> dict[str, list[Scalar]]:
+        """Return the numbers of the robot by which it differentiates, by field."""
+        variation, values = tree.model.variation, tree.values
+        if variation is None or values is None:
+            return {}
+        fields = (x for x in self.wrt if x in FIELDS)
+        return {field: [values[k] for k in variation.places(field)] for field in fields}
 
     def _implicit(
         self, dynamics: ImplicitDynamics, by_name: dict[str, Any], maps: dict[str, _Positions], graph: Graph

@@ -223,7 +223,7 @@ class BodyArrays:
         )
         least, _, most = np.linalg.eigvalsh(about_centre).T
         found, variation = np.asarray((m > 0.0) & (least > 1e-6 * most)), self.tree.model.variation
-        return found if variation is None else found & ~variation.by_joint(self.tree.model, "inertia")
+        return found if variation is None else found & ~variation.by_joint("inertia")
 
     def answer(self) -> Output:
         """Return the accelerations of the joints, once they are in `qdd`."""

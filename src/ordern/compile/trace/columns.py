@@ -12,7 +12,7 @@ column may read what was set before the loop, and its own numbers; that it reads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -126,7 +126,7 @@ def _operations(loop: ColumnLoop) -> int:
 def trace_columns(request: Request, layout: Layout) -> StraightCode:
     """Run an algorithm on graph nodes, with one symbolic column for each limb in loops over columns."""
     graph = Graph("unrolled")
-    tree = ColumnTree(request.model, request.algorithm.regroup, number_leaves(request, graph))
+    tree = ColumnTree(request.model, request.algorithm.regroup, **number_leaves(request, graph))
     results = run_text(request, layout, tree, graph)
     return StraightCode(results, tree.loops, tree.arrays, graph)
 
@@ -143,8 +143,9 @@ def limbs(up: Sequence[int]) -> list[range]:
 class ColumnTree(ConcreteTree):
     """A tree that visits bodies one by one, and the columns of a limb at once."""
 
-    def __init__(self, model: Model, regroup: bool, entry: Callable[[int], Scalar] | None = None) -> None:
-        super().__init__(model, regroup=regroup, entry=entry)
+    def __init__(self, model: Model, regroup: bool, **varied: Any) -> None:
+        """Make a tree; `varied` is an argument of `ConcreteTree` with the numbers that vary."""
+        super().__init__(model, regroup=regroup, **varied)
         self.loops: list[ColumnLoop] = []
         self.arrays: list[Array] = []
         self._loop: ColumnLoop | None = None

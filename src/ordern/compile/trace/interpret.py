@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import AnyArray
-from ...model import ConcreteTree, Model, Runner, result_scalars
-from ...model.varied_rows import varied_rows
+from ...model import ConcreteTree, Runner, result_scalars
 
 if TYPE_CHECKING:
     from ..pipeline import Request
@@ -48,7 +47,7 @@ def interpret(
     model, shape = request.model, request.shape(request.question.output)
     dtype = np.result_type(*arrays)
     number = _number(arrays, dtype)
-    tree = ConcreteTree(model, number, entry=None if values is None else _entries(model, values, dtype, number))
+    tree = ConcreteTree(model, number, values=None if values is None else _scalars(values, dtype, number))
     tree.runner, tree.frames = runner, request.frames
     inputs, batches, remaining = [], [] if values is None else [values.shape[:-1]], iter(arrays)
     for kind, given in request.slots:
@@ -72,18 +71,14 @@ def interpret(
     return result.reshape((*batch, *shape))
 
 
-def _entries(
-    model: Model, values: AnyArray, dtype: np.dtype[Any], number: Callable[[float], Any] | None
-) -> Callable[[int], Any]:
-    """Return a function that gives a number that the algorithm reads, computed from the values in their data type."""
+def _scalars(values: AnyArray, dtype: np.dtype[Any], number: Callable[[float], Any] | None) -> list[Any]:
+    """Return the numbers that vary in the data type of the arguments: numbers, or arrays with a number for each set."""
     if dtype.kind == "O":
         given = np.empty(values.shape, object)
         given.reshape(-1)[:] = [x if number is None else number(x) for x in values.ravel().tolist()]
     else:
         given = values.astype(dtype, copy=False)
-    rows = varied_rows(model)
-    found = rows.evaluated(rows.nodes, list(np.moveaxis(given, -1, 0)))
-    return found.__getitem__
+    return list(np.moveaxis(given, -1, 0))
 
 
 def _number(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:

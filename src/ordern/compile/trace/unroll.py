@@ -7,8 +7,8 @@ would have to keep such values in memory anyway.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...graph import Graph, Node, Scalar, live
 from ...model import ConcreteTree, result_scalars
@@ -30,14 +30,18 @@ CHUNK = 700
 def trace_unrolled(request: Request, layout: Layout) -> list[Scalar]:
     """Run an algorithm on graph nodes; return the scalars of the result, constants as floats."""
     graph = Graph("unrolled")
-    tree = ConcreteTree(request.model, regroup=request.algorithm.regroup, entry=number_leaves(request, graph))
+    tree = ConcreteTree(request.model, regroup=request.algorithm.regroup, **number_leaves(request, graph))
     return run_text(request, layout, tree, graph)
 
 
-def number_leaves(request: Request, graph: Graph) -> Callable[[int], Scalar] | None:
-    """Return the function that gives a leaf for each number that varies; None if all numbers are fixed."""
-    port = len(request.ports)
-    return None if request.model.variation is None else lambda n: graph.leaf((port, n))
+def number_leaves(request: Request, graph: Graph) -> dict[str, Any]:
+    """Return the argument of a concrete tree with leaves for the numbers that vary; none if all numbers are fixed."""
+    port, variation = len(request.ports), request.model.variation
+    if variation is None:
+        return {}
+    if request.reads_values:
+        return {"values": [graph.leaf((port, n)) for n in range(variation.count)]}
+    return {"entry": lambda n: graph.leaf((port, n))}
 
 
 def run_text(request: Request, layout: Layout, tree: ConcreteTree, graph: Graph) -> list[Scalar]:
