@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..joints import Placement, placement
 if TYPE_CHECKING:
     from .arms import Arm
 
-__all__ = ["Numbers", "Pose", "finite", "numbers", "per_arm", "placed", "poses", "spread"]
+__all__ = ["Numbers", "Pose", "by_name", "finite", "numbers", "per_arm", "placed", "poses", "spread"]
 
 Numbers = ArrayLike | None
 """An array, for all arms or a list of one for each arm; None if it is not given."""
@@ -48,6 +48,13 @@ def finite(arms: Sequence[Arm], xs: tuple[Array, ...], what: str) -> None:
 def numbers(x: Any, what: str, core: tuple[int, ...] = ()) -> Array:
     """Return an array of floats whose last dimensions are `core`."""
     return arguments.array(x, (..., *core), f"grasp: {what}", nonfinite=True)
+
+
+def by_name(what: str, x: Any) -> Mapping[str, Any]:
+    """Return arrays by names; raise if they are not, or if there are none."""
+    if not isinstance(x, Mapping) or not x:
+        raise ArgumentError(f"{what} must be a dictionary from names to arrays, with at least one, not {x!r}")
+    return x
 
 
 def placed(at: Pose, what: str) -> Placement:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .arms import Arm
     from .mechanism import Grasp
 
-__all__ = ["from_whole", "joined", "split", "to_whole", "whole_robot"]
+__all__ = ["from_whole", "joined", "moved", "split", "to_whole", "whole_robot"]
 
 
 def whole_robot(grasp: Grasp) -> Robot:
@@ -50,7 +50,7 @@ def whole_robot(grasp: Grasp) -> Robot:
         first, robot, prefix = len(bodies), arm.robot, f"{arm.name}/"
         bodies += [replace(b, name=prefix + b.name) for b in robot.bodies]
         for c in robot.joints:
-            parent, place = _moved(arm, first, c.parent, c.placement)
+            parent, place = moved(arm, first, c.parent, c.placement)
             mimic = c.mimic and replace(c.mimic, joint=c.mimic.joint + first)
             starts = {"q_start": c.q_start + arm.q.start, "v_start": c.v_start + arm.v.start}
             joints.append(replace(c, name=prefix + c.name, parent=parent, placement=place, mimic=mimic, **starts))
@@ -62,16 +62,16 @@ def whole_robot(grasp: Grasp) -> Robot:
             on = tuple(prefix + name for name in known.joints)
             positions.append(replace(known, name=prefix + known.name, joints=on))
         for link in robot.links:
-            body, place = _moved(arm, first, link.body, link.placement)
+            body, place = moved(arm, first, link.body, link.placement)
             own, joint = replace(link.own, name=prefix + link.name), link.joint and prefix + link.joint
             links.append(Link(body, own, place, joint))
-        frames += [Frame(prefix + f.name, *_moved(arm, first, f.body, f.placement)) for f in robot.frames]
+        frames += [Frame(prefix + f.name, *moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
-            body, place = _moved(arm, first, shape.body, shape.placement)
+            body, place = moved(arm, first, shape.body, shape.placement)
             shapes.append(replace(shape, body=body, placement=place))
         for x in robot.loops:
-            parent, here = _moved(arm, first, x.parent, x.parent_placement)
-            child, there = _moved(arm, first, x.child, x.child_placement)
+            parent, here = moved(arm, first, x.parent, x.parent_placement)
+            child, there = moved(arm, first, x.child, x.child_placement)
             name = prefix + x.name
             loops.append(
                 replace(x, name=name, parent=parent, parent_placement=here, child=child, child_placement=there)
@@ -103,7 +103,7 @@ def whole_robot(grasp: Grasp) -> Robot:
     )
 
 
-def _moved(arm: Arm, first: int, body: int, place: Placement) -> tuple[int, Placement]:
+def moved(arm: Arm, first: int, body: int, place: Placement) -> tuple[int, Placement]:
     """Return a body of an arm and a placement on it in the whole robot, where the arm's bodies begin at `first`."""
     return (BASE, arm.base @ place) if body == BASE else (body + first, place)
 

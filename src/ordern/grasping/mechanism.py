@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from ..model import Body
 from ..robot import Robot
 from ..rotations import pose as pose_of
 from ..rotations import rotate
-from .arguments import Numbers, Pose, finite, numbers, per_arm, poses, spread
+from .arguments import Numbers, Pose, by_name, finite, numbers, per_arm, poses, spread
 from .arms import Arm, grouped
 from .as_one_robot import whole_robot
 from .consistent import ContactSizes, contact_sizes, require_fitting, tolerance_for
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..simulate.events import Event
     from ..simulate.forces import Table
     from ..simulate.results.result import Result
+    from .derivatives import GraspDerivatives, GraspRates
     from .monitor import Breach
 
     Force = ArrayLike | Table | Callable[[float, GraspState], ArrayLike] | None
@@ -239,6 +240,75 @@ class Grasp:
     def usual_method(self, arm_method: str | None = None) -> str:
         """Return the default method of `forward_dynamics`."""
         return "general" if arm_method is not None or any(g.coupled for g in self.groups) else "rccfd2"
+
+    # ---- derivatives
+
+    @cached_property
+    def closed_robot(self) -> Robot:
+        """Arms and object as one robot whose contacts are loops: for `linearise`, and derivatives of any function.
+
+        Its positions are those of `robot`. A contact is a condition on velocities of the object relative to the tip.
+        """
+        from .derivatives import closed_robot
+
+        return closed_robot(self)
+
+    def derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, pose: Pose = None, velocity: Numbers = None,
+        wrench: Numbers = None, wrt: str | Sequence[str] | None = None, check: Check = True,
+    ) -> Any:  # fmt: skip
+        """Return the derivatives of `forward_dynamics`: a named tuple by argument, whose entries are `GraspRates`.
+
+        The arguments are q, v, tau, pose, velocity, and wrench if it is given; `wrt` picks some of them. All vary by
+        themselves, also a pose and a velocity that follow from the tips: a change of a state keeps the contacts if it
+        changes arms and object together. The tangent of a pose is a velocity (angular, linear) in the object's axes;
+        the velocity and the wrench are constant in the world's axes meanwhile. `d.q.accelerations` is (..., nv, nv).
+        """
+        found = self._differentiated(q, v, tau, pose, velocity, wrench, check)
+        return found.matrices(found.varied(wrt))
+
+    def jvp(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, tangents: Mapping[str, ArrayLike], *, pose: Pose = None,
+        velocity: Numbers = None, wrench: Numbers = None, check: Check = True,
+    ) -> GraspRates:  # fmt: skip
+        """Return the changes of accelerations and contact forces along tangents of arguments, given by name."""
+        found = self._differentiated(q, v, tau, pose, velocity, wrench, check)
+        names = found.varied(tuple(by_name("grasp.jvp: tangents", tangents)))
+        sizes = {"pose": 6, "velocity": 6, "wrench": 6}
+        return found.jvp({x: numbers(tangents[x], f"the tangent of `{x}`", (sizes.get(x, self.nv),)) for x in names})
+
+    def vjp(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, cotangents: Mapping[str, ArrayLike], *, pose: Pose = None,
+        velocity: Numbers = None, wrench: Numbers = None, wrt: str | Sequence[str] | None = None, check: Check = True,
+    ) -> Any:  # fmt: skip
+        """Return the gradient of the sum of cotangents times answers by the arguments, a named tuple.
+
+        `cotangents` are arrays by names of answers: accelerations (..., nv), object_acceleration (..., 6), forces
+        (..., l, 6).
+        """
+        found = self._differentiated(q, v, tau, pose, velocity, wrench, check)
+        shapes = {"accelerations": (self.nv,), "object_acceleration": (6,), "forces": (len(self.contacts), 6)}
+        for x in by_name("grasp.vjp: cotangents", cotangents):
+            choice("answer", x, shapes, "grasp.vjp")
+        shape, parts = found.state.shape, []
+        for x, core in shapes.items():
+            one = numbers(cotangents.get(x, np.zeros(core)), f"the cotangent of `{x}`", core)
+            parts.append(np.broadcast_to(one, (*shape, *core)).reshape(*shape, -1))
+        return found.vjp(np.concatenate(parts, axis=-1), found.varied(wrt))
+
+    def _differentiated(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, pose: Pose, velocity: Numbers, wrench: Numbers, check: Check
+    ) -> GraspDerivatives:
+        from .derivatives import GraspDerivatives
+
+        state = self.state(q, v, pose, velocity)
+        require_fitting(state, tolerance_for(check, q, v, pose, velocity), "grasp.derivatives")
+        load = None if wrench is None else numbers(wrench, "`wrench`", (6,))
+        taus = per_arm(self.arms, tau, "tau")
+        shapes = [x.shape[:-1] for x in taus] + ([] if load is None else [load.shape[:-1]])
+        shape = broadcast_shapes("grasp: state and forces", state.shape, *shapes)
+        force = np.concatenate([spread(x, shape) for x in taus], axis=-1)
+        return GraspDerivatives(state.spread(shape), force, None if load is None else spread(load, shape))
 
     def omega(self, q: ArrayLike, pose: Pose = None, rcond: float = RCOND, *, check: Check = True) -> Omega:
         """Return Omega = J M^-1 J^T + A M(C)^-1 A^T at positions: `.full`, `.inverse`, `.rank`; see `Omega`.
