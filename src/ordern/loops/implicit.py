@@ -71,12 +71,17 @@ class _Part:
 class ImplicitMotion:
     """The solutions a and lambda of n states with loops, and their changes."""
 
-    def __init__(self, robot: Robot, q: Array, t: Array | None, tolerance: float, rank: int | None) -> None:
-        """Factor the equations for positions q (n, nq)."""
+    def __init__(
+        self, robot: Robot, q: Array, t: Array | None, tolerance: float, rank: int | None, more: Array | None = None
+    ) -> None:
+        """Factor the equations for positions q (n, nq); `more` are rows (n, k, nv) besides those of loops."""
         self.robot, self.q, self.t, ask = robot, q, t, asking(robot)
-        n, nc, nv = len(q), robot.nc, robot.nv
+        n, nv = len(q), robot.nv
         M = ask("mass_matrix", q)
-        self.K = ask("loop_jacobian", q, t=t) if nc else np.zeros((n, 0, nv))
+        self.K = ask("loop_jacobian", q, t=t) if robot.nc else np.zeros((n, 0, nv))
+        if more is not None:
+            self.K = np.concatenate([self.K, more], axis=1)
+        nc = self.K.shape[1]
         found = decide(self.K, tolerance, rank)
         self.rank = found.rank
         self.parts: list[_Part] = []

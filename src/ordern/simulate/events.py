@@ -173,8 +173,24 @@ class _Plane(_Ready):
 
     def bind(self, robot: Robot) -> WatchFunction:
         robot.frame(self.frame)
-        normal, offset, frame = np.array(self.normal), self.offset, self.frame
-        return lambda t, q, v: float(normal @ robot.pose(q, frame)[:3, 3]) - offset
+        return _Distance(robot, self.frame, np.array(self.normal), self.offset)
+
+
+@dataclass(frozen=True, eq=False)
+class _Distance:
+    """The same for one robot, as a function of a state, and its derivative by positions."""
+
+    robot: Robot
+    frame: str
+    normal: Array
+    offset: float
+
+    def __call__(self, t: float, q: Array, v: Array) -> float:
+        return float(self.normal @ self.robot.pose(q, self.frame)[:3, 3]) - self.offset
+
+    def gradient(self, q: Array) -> Array:
+        """Return the derivatives by the tangent of q, (nv,)."""
+        return np.asarray(self.normal @ self.robot.jacobian(q, self.frame, axes="world")[3:])
 
 
 def listed(what: str, given: Any, cls: type[T], example: str) -> tuple[T, ...]:

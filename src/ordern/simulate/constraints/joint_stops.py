@@ -27,6 +27,8 @@ class JointStops:
         self.run, self.problem, self.stops = run, run.problem, stops
         self.restitution, self.ends = options.restitution, options.limits == "stop"
         self.held: list[int] = []
+        self.struck: tuple[tuple[Stop, ...], float] | None = None
+        """The stops of the last impact, and its restitution."""
         self._again = (math.nan, -1)
         self.watchers = [
             Watcher(
@@ -106,7 +108,8 @@ class JointStops:
         q, v = self.problem.at_stops(t, q, v, stops)
         towards = -self.problem.stop_rows(stops, q) @ v
         slow = bool((towards * self.restitution < REST).all())
-        after, away = impact(self.problem, stops, t, q, v, 0.0 if slow else self.restitution)
+        self.struck = tuple(stops), 0.0 if slow else self.restitution
+        after, away = impact(self.problem, stops, t, q, v, self.struck[1])
         self._rest(t, q, after, [k for k, u in zip(touching, away.tolist(), strict=True) if u == 0.0], insists)
         return q, after
 

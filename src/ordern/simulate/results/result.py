@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...robot import Robot
     from ..motion_source import MotionSource
     from ..run.log import Happened
+    from ..saltation import Saltation
 
 __all__ = ["Result", "Sample"]
 
@@ -355,6 +356,34 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
         motion. A first sample that repeats the last one is left out.
         """
         return joined(self, other, shift)
+
+    # ---- derivatives
+
+    def saltation(self, event: int | Happened) -> Array:
+        """Return how small changes of the state before an event change the state after it, (2 nv, 2 nv).
+
+        The state is (q, v), with changes of q in the tangent of `integrate`. `event` is one of `events`, or its place
+        there. The matrix includes the shift of the event's time. It is the identity for an event without an effect.
+        Only the result that `simulate` returned knows it: not its parts, nor one that was read from a file.
+        """
+        known: Saltation | None = self.__dict__.get("_saltation")
+        if known is None:
+            raise ArgumentError(
+                "saltation: only the result that robot.simulate returned knows the jumps of the run, not parts of it, "
+                "joined results, or results from files"
+            )
+        if isinstance(event, (int, np.integer)):
+            if not -len(self.events) <= event < len(self.events):
+                raise ArgumentError(f"saltation: event {event} of {len(self.events)} events does not exist")
+            event = self.events[int(event)]
+        return known.matrix(event)
+
+    def _with_jumps(self, events: Any, switches: Any, jumps: Any, refused: str) -> Result:
+        """Return this result after a run that noted jumps."""
+        from ..saltation import Saltation
+
+        self.__dict__["_saltation"] = Saltation(self.robot, tuple(events), tuple(switches), jumps, refused)
+        return self
 
     # ---- views, files
 

@@ -29,6 +29,7 @@ from ..results.report import SimulationReport, warn
 from .balance import Balance, conserved
 from .chunk import Chunk, Runner
 from .endings import Ending
+from .jumps import Jumps
 from .log import Happened, Log
 from .problem import Problem
 from .sampling import sampled
@@ -136,6 +137,7 @@ class Run:
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
         """Times, and the sets of constraints that are closed from then on."""
         self.steps = self.rejected = self.evaluations = self.next_time = self.impacts = 0
+        self.jumps = Jumps()
         self.wall, self._began, self._compiling = 0.0, began, compiling
         self._fresh, self._h, self._last_h = True, math.nan, math.nan
         self.stopped: Ending | None = None
@@ -312,7 +314,10 @@ class Run:
             self.contacts.follow(chunk, found)
         if due is not None:
             self._last_h = max(chunk.t[-1] - chunk.edges[-2], 1e-9) if len(chunk) else math.nan
-            self._happen([watchers[f.index] for f in due])
+            acting = [watchers[f.index] for f in due if f.index >= 0]
+            noted = self.jumps.watch(self, acting, chunk.a[-1] if len(chunk) else None)
+            self._happen(acting)
+            noted.note(self)
 
     def _beside(self, chunk: Chunk, at: Found, found: list[Found]) -> list[Found]:
         """Return sign changes at the moment of the one that ends a chunk, or of its end; of stops only the first."""
@@ -459,7 +464,9 @@ class Run:
         if not report.ok:
             warn(f"{self.robot.name}: {report.message}; what was computed up to there is kept")
         t, q, v, a, tau, work, lost = rows
-        return Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense, extra)
+        found = Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense, extra)
+        refused = "" if self.contacts is None else "grasps have no saltation matrices"
+        return found._with_jumps(self.options.events, self.options.switches, tuple(self.jumps.found), refused)
 
     def _happened(self) -> tuple[Happened, ...]:
         t, index, q, v = (self.log.column("events", k) for k in range(4))
