@@ -66,7 +66,8 @@ def randomise(robot: Robot, rng: Any, shape: int | tuple[int, ...], spreads: Giv
 
 def folded(robot: Robot, index: int | tuple[int, ...]) -> Robot:
     """Return an ordinary robot with the numbers of one set."""
-    return _folded(robot, robot.parameters.at(index), {})
+    given = robot.parameters.at(index)
+    return robot if robot.variation is None else _folded(robot, given, {})
 
 
 def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
