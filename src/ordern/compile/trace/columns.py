@@ -143,7 +143,7 @@ def limbs(up: Sequence[int]) -> list[range]:
 class ColumnTree(ConcreteTree):
     """A tree that visits bodies one by one, and the columns of a limb at once."""
 
-    def __init__(self, model: Model, regroup: bool, **varied: Any) -> None:
+    def __init__(self, model: Model, regroup: bool = False, **varied: Any) -> None:
         """Make a tree; `varied` is an argument of `ConcreteTree` with the numbers that vary."""
         super().__init__(model, regroup=regroup, **varied)
         self.loops: list[ColumnLoop] = []
