@@ -22,10 +22,7 @@ def cost(q, v, tau):
 
 def backward(q, v, tau):
     """Changes of the forces, and gains, that are best for linear motions and a quadratic cost around this motion."""
-    # A and B of all steps are derivatives of a batch of rollouts of one step, along all unit directions
-    step, unit = robot.rollout(q[:-1], v[:-1], tau, steps=1, dt=dt), np.eye(3 * n)[:, None]
-    rates = step.jvp(q0=unit[..., :n], v0=unit[..., n : 2 * n], tau=unit[..., 2 * n :])
-    A, B = np.split(np.moveaxis(np.concatenate([rates.q, rates.v], -1)[:, :, 1], 0, -1), [2 * n], axis=-1)
+    A, B = robot.linearise(q[:-1], v[:-1], tau, dt=dt)  # of all steps of the rollout, in one call
     J = robot.jacobian(q[-1], tool, axes="world")[3:]
     Vx = np.concatenate([by_place * J.T @ (robot.pose(q[-1], tool)[:3, 3] - goal), by_rest * v[-1]])
     Vxx, speeds = np.diag(np.repeat([0.0, by_rest], n)), np.diag(np.repeat([0.0, by_speed], n))
@@ -35,7 +32,8 @@ def backward(q, v, tau):
         Qu, Qux = by_force * (tau[k] - hold) + B[k].T @ Vx, B[k].T @ Vxx @ A[k]
         found[k] = -np.linalg.solve(by_force * np.eye(n) + B[k].T @ Vxx @ B[k], np.column_stack([Qu, Qux]))
         Vx = speeds @ [*q[k], *v[k]] + A[k].T @ Vx + Qux.T @ found[k, :, 0]
-        Vxx = speeds + A[k].T @ (0.5 * (Vxx + Vxx.T)) @ A[k] + Qux.T @ found[k, :, 1:]  # symmetric, or roundings grow
+        Vxx = speeds + A[k].T @ Vxx @ A[k] + Qux.T @ found[k, :, 1:]
+        Vxx = 0.5 * (Vxx + Vxx.T)  # symmetric, or roundings grow
     return found[..., 0], found[..., 1:]
 
 

@@ -123,6 +123,10 @@ def everything(robot: on.Robot, batch: tuple[int, ...], steps: int | None) -> di
 MIXED = random_robot(21, n=5, joints=(on.Revolute, on.Spherical, on.Planar, on.Universal), floating=True, passive=True)
 
 
+LONG = random_robot(3, 66, (on.Revolute, on.Prismatic), passive=True)
+"""More freedoms than straight-line code is made for: derivatives are loops over bodies."""
+
+
 @pytest.mark.parametrize(
     ("robot", "method", "rows", "every"),
     [
@@ -131,6 +135,7 @@ MIXED = random_robot(21, n=5, joints=(on.Revolute, on.Spherical, on.Planar, on.U
         pytest.param(MIXED, "rk4", 7, 2, marks=pytest.mark.slow),
         pytest.param(MIXED, "rk4", None, 7, marks=pytest.mark.slow),
         pytest.param(random_robot(9, 8, ALL_JOINTS, passive=True), "rk4", 7, 1, marks=pytest.mark.slow),
+        pytest.param(LONG, "semi-implicit-euler", 7, 7, marks=pytest.mark.slow),
     ],
 )
 def test_by_every_argument(robot: on.Robot, method: str, rows: int | None, every: int) -> None:
@@ -332,6 +337,14 @@ def test_without_the_states() -> None:
     np.testing.assert_array_equal(found.q, run.jvp(tau=tau).q)
     with pytest.raises(UnknownNameError, match="'limits'"):
         PENDULUM.rollout_vjp(q, v, tau, 5, v=weights, limits="bounce")
+
+
+@pytest.mark.slow
+def test_long_robots_with_quaternions_are_refused() -> None:
+    robot = random_robot(3, 61, (on.Revolute,), floating=True)
+    run = robot.rollout(robot.neutral(), np.zeros(robot.nv), steps=1)
+    with pytest.raises(ArgumentError, match="67 freedoms and joints whose velocities are not the rates"):
+        run.vjp(v=np.ones_like(run.v))
 
 
 def test_no_steps_and_no_freedoms() -> None:

@@ -26,6 +26,13 @@ class _Derivatives(Emitter):
         """The place from which kernels read accelerations."""
         self.stretched = self.tile(1)
         """The derivative by the length of the step, or the rate of this length."""
+        self.by_force = any(
+            p.name == "tau"
+            for name in ("pull_dynamics", "push_dynamics")
+            if name in kernels.requests
+            for p in kernels.requests[name].question.inputs
+        )
+        """True if the derivatives of accelerations are computed from joint forces, and not from the accelerations."""
         self.stages: list[Tile] = []
         """The accelerations of the stages of a step."""
         nq, nv = model.nq, model.nv
@@ -117,7 +124,7 @@ class Puller(_Derivatives):
         """The derivatives by inputs of the step, summed over its stages; positions by their numbers."""
         forces = self.split("dynamics")[2] if "pull_dynamics" in self.results else self.weights
         weighted = {name: (*self.arguments[name], self.weights) for name in self.parts}
-        weighted["dynamics"] = (self.q, self.v, self.force if model.nc else self.given, self.weights)
+        weighted["dynamics"] = (self.q, self.v, self.force if self.by_force else self.given, self.weights)
         weighted |= {name: (*self.arguments[name], forces) for name in ("passive", "external_force")}
         for name in ("euler_position", "euler_velocity"):
             weighted[name] = (self.q, self.v, self.given, self.h, self.weights)
@@ -153,7 +160,7 @@ class Puller(_Derivatives):
     def pull_acceleration(self, node: float, q: Tile, v: Tile, a: Tile, weights: Tile) -> tuple[Tile, Tile]:
         """Return derivatives by q and v; collect those by forces."""
         self._state(q, v)
-        if self.model.nc:
+        if self.by_force:
             self.apply_forces(node)
         else:
             self.copy(a, self.given)
@@ -268,7 +275,7 @@ class Pusher(_Derivatives):
         """The rates of the inputs of the step; those of positions by their numbers."""
         q, v, a = self.q_rate, self.v_rate, self.a_rate
         moving = {
-            "dynamics": (self.q, self.v, self.force if model.nc else self.given, q, v, a),
+            "dynamics": (self.q, self.v, self.force if self.by_force else self.given, q, v, a),
             "passive": (*self.arguments["passive"], q, v),
             "integrate": (*self.arguments["integrate"], q, v, self.stretched),
             "rate": (self.q, self.v, q, v),
@@ -303,8 +310,8 @@ class Pusher(_Derivatives):
             )
             terms += [(sign, "", self.product(x, y)) for sign, x, y in products]
         self.sum_to(terms, self.a_rate)
-        if not self.model.nc:
-            self.copy(a, self.given)  # with loops, the forces of the stage are still where they were
+        if not self.by_force:
+            self.copy(a, self.given)  # the forces of the stage are still where they were
         return self._call("push_dynamics")
 
     def push_rate(self, q: Tile, v: Tile, rates: tuple[Tile, Tile]) -> Tile:
