@@ -10,6 +10,7 @@ import pytest
 import ordern as on
 from ordern.rotations import exp
 from tests.parameters.mechanism import NUMBERS, assert_same_robot, build
+from tests.random_models import random_robot
 from tests.tolerances import ROUNDING, assert_close
 
 SIX = (0.02, 0.03, 0.04, 0.001, 0.002, -0.003)
@@ -187,3 +188,17 @@ def test_numbers_of_joint_types_are_checked() -> None:
     disc = on.Builder().body("ground").body("disc", parent="ground", joint=on.RollingDisc(0.5), mass=1.0).build()
     with pytest.raises(on.ModelError, match=r"joint 'disc_joint': .*radius"):
         disc.vary(joint_numbers={"disc_joint": -1.0})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_folded_robot_has_the_numbers_of_the_record(seed: int) -> None:
+    """On random trees of all joint types, every field at once."""
+    robot = random_robot(seed, 12, mimic=True, passive=True, armature=True, floating=seed == 2)
+    rng, own = np.random.default_rng(seed), robot.parameters
+    inertia = robot.randomise(rng, mass=0.2, com=0.1, inertia=0.2).parameters.inertia
+    others = {x: getattr(own, x) for x in ("armature", "damping", "joint_friction", "stiffness", "joint_numbers")}
+    changed = {x: a * rng.uniform(0.5, 2.0, a.shape) for x, a in others.items()}
+    moved = {x: rng.uniform(-1.0, 1.0, getattr(own, x).shape) for x in ("joint_placement", "frame_placement", "gravity")}
+    followed = {x: getattr(own, x) + 0.1 for x in ("mimic_ratio", "mimic_offset")}
+    record = own.replace(inertia=inertia, **changed, **moved, **followed)
+    assert_close(robot.with_parameters(record, fold=True).parameters.flatten(), record.flatten(), ROUNDING)
