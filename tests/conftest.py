@@ -20,6 +20,7 @@ from .robots import ROBOTS
 OPTIONAL = {
     "PIL": "pillow",
     "collada": "pycollada",
+    "distributed": "dask[distributed]",
     "example_robot_data": "example-robot-data",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "matplotlib": "matplotlib",
@@ -36,6 +37,7 @@ OPTIONAL = {
     "websockets": "viser",
     "xacrodoc": "xacrodoc",
     "xarray": "xarray",
+    "zarr": "zarr",
 }
 """Modules that tests may need beyond the extra `test`, and the packages that have them."""
 HELPERS = {

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .conversion import Converter as Converter
     from .conversion import convert as convert
     from .counting import count as count
+    from .ensembles import Ensemble as Ensemble
+    from .ensembles import distributions as distributions
+    from .ensembles import keep as keep
     from .errors import ArgumentError as ArgumentError
     from .errors import CompileError as CompileError
     from .errors import InconsistentStateError as InconsistentStateError
@@ -98,6 +101,7 @@ _WHERE = {
     "check": "Finding Report",
     "conversion": "Converter convert",
     "counting": "count",
+    "ensembles": "Ensemble",
     "errors": (
         "ArgumentError CompileError InconsistentStateError LoopError ModelError OrdernError SingularError "
         "TraceError UnknownNameError"
@@ -129,6 +133,8 @@ _SUBMODULES = {
     **{name: name for name in ("io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")},
     "contacts": "grasping.contacts",
     "controllers": "control.controllers",
+    "distributions": "ensembles.distributions",
+    "keep": "ensembles.keep",
     "trajectories": "control.trajectories",
 }
 """Modules that are reached as attributes, and where they are."""
@@ -147,4 +153,6 @@ _forking.install()
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "contacts", "controllers", "rotations", "trajectories", "__version__"])
+    return sorted(
+        [*__all__, "contacts", "controllers", "distributions", "keep", "rotations", "trajectories", "__version__"]
+    )

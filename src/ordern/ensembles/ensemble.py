@@ -1,0 +1,303 @@
+"""An ensemble: one robot, or many variants of it, run from many starts."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import math
+import os
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import AnyArray, choice, positive
+from ..errors import ArgumentError, unknown_name
+from .distributions import Distribution
+from .keep import Kept, kept
+from .quantities import SAMPLINGS, Quantities, Quantity, quantity, required_members
+from .reductions import Reduction
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+    from .outcome import Outcome
+
+__all__ = ["Ensemble"]
+
+_BLOCK_BYTES = 2**22
+_LEAST_BLOCK, _MOST_BLOCK = 64, 2**16
+_SIMULATED_BLOCK = 16
+_OF_BODIES = {"mass": (), "com": (3,), "inertia": (6,)}
+_OWN = (
+    "q0",
+    "v0",
+    "tau",
+    "steps",
+    "dt",
+    "every",
+    "policy",
+    "threads",
+    "out",
+    "seed",
+    "until",
+    "progress",
+    "checkpoint",
+)
+"""Settings of `rollout` and `simulate` that an ensemble gives itself."""
+
+
+class Ensemble:
+    """Many runs of one robot that differ in start, forces or parameters.
+
+    With `steps` and `dt`, members are run by `robot.rollout`, thousands at once; with `until`, each by
+    `robot.simulate`, with events, limits and adaptive steps. Further settings are those of these functions.
+
+    What varies is an array with a row for each member, a distribution (`on.distributions.normal(0, 0.1)`), or a
+    function of a seed. `starts` are {"q": ..., "v": ...} or a pair (q, v); `parameters` are those of `robot.vary`, such
+    as {"mass": {"link7": on.distributions.uniform(1, 2)}}; `forces` are constant joint forces, or a table
+    (1, steps, nv) for all. A `controller` is a policy of `rollout`, or a controller of `simulate`.
+
+    `keep` names what is kept of each member ("final", "series", "energy", "drawn", "events"), or has things of
+    `on.keep`, also reductions over all members. The same `seed` gives the same members, bit for bit, whatever the
+    engine, the number of workers, and interruptions. `sampling` is "random", "latin-hypercube" or "sobol". `stop`
+    ends the run when an answer is good enough: see `on.keep.precise`. `target="x86-64-v3"` compiles for all processors
+    of that level, so that the machines of a mixed cluster compute the same bits.
+
+    >>> import ordern as on
+    >>> study = on.Ensemble(on.load("double-pendulum"), members=1000, starts={"q": on.distributions.uniform(-3, 3)},
+    ...                     steps=100, dt=1e-2, keep=["final", on.keep.moments("energy_change")])
+    >>> result = study.run()
+    >>> result["q_final"].shape
+    (1000, 2)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        members: int | None = None,
+        starts: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        forces: Any = None,
+        controller: Any = None,
+        steps: int | None = None,
+        dt: float = 1e-3,
+        until: float | None = None,
+        keep: Any = ("final",),
+        seed: int = 0,
+        sampling: str = "random",
+        stop: Any = None,
+        target: str | None = None,
+        block: int | None = None,
+        **settings: Any,
+    ) -> None:
+        if (steps is None) == (until is None):
+            raise ArgumentError("Ensemble: give `steps` (and `dt`) for `rollout`, or `until` for `simulate`")
+        if target is not None:  # a copy, which has no code for this very processor
+            robot = pickle.loads(pickle.dumps(robot))
+        self.robot, self.controller, self.settings, self.stop = robot, controller, dict(settings), stop
+        self.target = target
+        """The level of the architecture that code is compiled for; None for this very processor."""
+        self.steps = None if steps is None else _count("steps", steps, 1)
+        self.until = None if until is None else positive(until, "Ensemble: `until`")
+        self.dt = positive(dt, "Ensemble: `dt`")
+        self.seed = _count("seed", seed, 0)
+        self.sampling = choice("sampling", sampling, SAMPLINGS, "Ensemble")
+        self.kept: tuple[Kept, ...]
+        self.reductions: tuple[Reduction, ...]
+        self.kept, self.reductions = kept(keep)
+        self._require_settings()
+        self.quantities: dict[str, Quantity] = {
+            x.name: x for x in (*_starts(robot, starts), *_forces(robot, forces, self.steps), *_parameters(parameters))
+        }
+        self.members = required_members(self.quantities, members)
+        self._block = None if block is None else _count("block", block, 1)
+        self.every = self._every()
+
+    def _require_settings(self) -> None:
+        """Raise for settings that an ensemble has another word for, or that the function does not have."""
+        import inspect
+
+        from ..robot import Robot
+
+        name = "rollout" if self.steps is not None else "simulate"
+        known = inspect.signature(getattr(Robot, name)).parameters.keys() - {"self"}
+        for x in self.settings:
+            if x in _OWN:
+                raise ArgumentError(f"Ensemble: {x!r} is a setting of {name} that the ensemble gives itself")
+            if x not in known:
+                raise unknown_name("setting", x, sorted(known - set(_OWN)), f"Ensemble by {name}")
+        if self.until is not None and any(n != 1 for n in self._asked()):
+            raise ArgumentError("Ensemble: `every` counts steps of a rollout; with `until`, `dt` separates the samples")
+
+    def _every(self) -> int:
+        """Return the number of steps between stored states: the largest that serves all that is kept."""
+        if self.steps is None:
+            return 0
+        return reduce(math.gcd, self._asked(), self.steps)
+
+    def _asked(self) -> list[int]:
+        """Return the numbers of steps between states that are asked for."""
+        both: list[Kept | Reduction] = [*self.kept, *self.reductions]
+        return [x.every for x in both if x.every]
+
+    @cached_property
+    def block(self) -> int:
+        """The number of members that are run, stored and reduced together. It depends on the study alone."""
+        if self._block is not None:
+            return self._block
+        if self.until is not None:
+            return _SIMULATED_BLOCK
+        assert self.steps is not None
+        states = 1 + self.steps // self.every
+        size = 8 * states * (self.robot.nq + self.robot.nv)
+        fitting: int = 2 ** int(math.log2(max(1, _BLOCK_BYTES // size)))
+        return min(_MOST_BLOCK, max(_LEAST_BLOCK, fitting))
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return -(-self.members // self.block)
+
+    @cached_property
+    def draws(self) -> Quantities:
+        """The values of all quantities, for any range of members."""
+        return Quantities(self.robot, self.quantities, self.members, self.seed, self.sampling)
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """Fingerprints of everything that the results depend on, by name."""
+        from ..simulate.run.fingerprint import fingerprint
+
+        robot = f"{self.robot.digest} {self.robot.loop_digest} {self.robot.snap} {self.robot.lower} {self.robot.upper}"
+        plain = {
+            **{"robot": robot, "members": self.members, "steps": self.steps, "dt": self.dt, "until": self.until},
+            **{"seed": self.seed, "sampling": self.sampling, "block": self.block, "target": self.target},
+        }
+        found = {name: str(x) for name, x in plain.items()}
+        found |= {name: _print(x.given, fingerprint) for name, x in self.quantities.items()}
+        found["controller"] = fingerprint(self.controller)
+        found["settings"] = _print(tuple(sorted(self.settings.items())), fingerprint)
+        found["keep"] = _print([x.key for x in self.kept] + [x.key for x in self.reductions], fingerprint)
+        return found
+
+    @cached_property
+    def key(self) -> str:
+        """A fingerprint of the study: runs with the same key have the same results."""
+        return hashlib.sha256(repr(sorted(self.parts.items())).encode()).hexdigest()
+
+    def run(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        engine: Any = "threads",
+        workers: int | None = None,
+        format: str | None = None,
+        shard: float = 2.0,
+        progress: bool | Callable[..., Any] | None = None,
+    ) -> Outcome:
+        """Run all members, or those that an interrupted run has left, and return the results.
+
+        `out` is where results are stored while they come: "name.zarr", "name.parquet" (a folder of files) or
+        "name.csv"; None keeps them in memory. `engine` is "threads", a `dask.distributed.Client` or "dask" (the
+        current client, or a local cluster), or any `concurrent.futures.Executor`. A `shard` of work takes about so many
+        seconds. `progress` is True for a bar, or a function of the fraction done.
+        """
+        from .run import run
+
+        return run(self, out, engine, workers, format, shard, progress)
+
+    def fresh_controller(self) -> Any:
+        """Return a copy of the controller, for the members of one block."""
+        return copy.deepcopy(self.controller)
+
+    def labels(self, dim: str) -> Sequence[str] | None:
+        """Return the names along a dimension of results, if it has some."""
+        if dim == "velocity":
+            return _coordinates(self.robot, "v")
+        return _coordinates(self.robot, "q") if dim == "position" else None
+
+    def times(self) -> AnyArray:
+        """Return the times of stored states."""
+        if self.steps is not None:
+            return np.asarray(self.dt * self.every * np.arange(1 + self.steps // self.every))
+        assert self.until is not None
+        whole = round(self.until / self.dt)
+        return np.linspace(0.0, self.until, max(1, whole) + 1)
+
+    def __repr__(self) -> str:
+        how = f"{self.steps} steps of {self.dt:g} s" if self.steps is not None else f"{self.until:g} s each"
+        varied = [name for name, x in self.quantities.items() if x.varies]
+        vary = f"; {', '.join(varied)} vary" if varied else ""
+        return f"<Ensemble of {self.members:,} runs of {self.robot.name!r}, {how}{vary}>"
+
+
+def _starts(robot: Robot, starts: Any) -> list[Quantity]:
+    """Return positions and velocities; by default neutral and at rest."""
+    if starts is None:
+        starts = {}
+    if isinstance(starts, (tuple, list)) and len(starts) == 2:
+        starts = dict(zip("qv", starts, strict=True))
+    if not isinstance(starts, Mapping):
+        raise ArgumentError(f"Ensemble: `starts` must be a pair (q, v) or {{'q': ..., 'v': ...}}, not {starts!r}")
+    for name in starts:
+        if name not in ("q", "v"):
+            raise unknown_name("name in `starts`", name, ("q", "v"), "Ensemble")
+    found = [quantity("q", (robot.nq,), robot.neutral() if starts.get("q") is None else starts["q"])]
+    return [*found, quantity("v", (robot.nv,), 0.0 if starts.get("v") is None else starts["v"])]
+
+
+def _forces(robot: Robot, forces: Any, steps: int | None) -> list[Quantity]:
+    if forces is None:
+        return []
+    table = not isinstance(forces, Distribution) and not callable(forces) and np.ndim(forces) == 3
+    if table and steps is None:
+        raise ArgumentError("Ensemble: with `until`, forces are constant; give a Table as the controller")
+    if table:
+        given = np.asarray(forces, float)
+        shape = (given.shape[1], robot.nv)
+        return [quantity("forces", shape, given[0] if len(given) == 1 else given)]
+    return [quantity("forces", (robot.nv,), forces)]
+
+
+def _parameters(parameters: Mapping[str, Any] | None) -> list[Quantity]:
+    """Return the parameters that vary, each by the name of its field and of its body or joint."""
+    found = []
+    for field, given in (parameters or {}).items():
+        if field == "gravity":
+            found.append(quantity("parameters.gravity", (3,), given))
+            continue
+        if not isinstance(given, Mapping):
+            raise ArgumentError(
+                f"Ensemble: the parameter {field!r} is given by names of bodies or joints, such as "
+                f"{{{field!r}: {{'link': ...}}}}, not as {given!r}"
+            )
+        for name, x in given.items():
+            found.append(quantity(f"parameters.{field}.{name}", _OF_BODIES.get(field, ()), x))
+    return found
+
+
+def _print(x: Any, fingerprint: Callable[[Any], str]) -> str:
+    """Return the fingerprint of a value; of a distribution, that of its kind and numbers."""
+    if isinstance(x, Distribution):
+        return fingerprint((type(x).__name__, *x.words))
+    if isinstance(x, (tuple, list)):
+        return hashlib.sha256("\0".join(_print(y, fingerprint) for y in x).encode()).hexdigest()
+    return fingerprint(x)
+
+
+def _coordinates(robot: Robot, which: str) -> list[str]:
+    """Return the name of each coordinate: that of its joint, and its place if the joint has several."""
+    names: list[str] = []
+    for c in robot.independent:
+        count = c.nq if which == "q" else c.nv
+        names += [c.name] if count == 1 else [f"{c.name}[{k}]" for k in range(count)]
+    return names
+
+
+def _count(name: str, n: Any, least: int) -> int:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < least:
+        raise ArgumentError(f"Ensemble: `{name}` must be a whole number from {least} on, not {n!r}")
+    return int(n)

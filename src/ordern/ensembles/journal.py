@@ -1,0 +1,121 @@
+"""The journal of a stored ensemble: which blocks are done, with the states of reductions and the failures.
+
+It is a folder with one small file for each shard, which is written after the data of the shard, under another name
+first: a file that is there is complete. Its name has the key of the study.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from .work import Block
+
+__all__ = ["Journal", "write_atomically"]
+
+_STUDY = "study.json"
+
+
+class Journal:
+    """The shards that are done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def begin(self, results: Path, stored: bool, parts: dict[str, str], about: dict[str, Any]) -> bool:
+        """Write the description of a study, or check that it is the one which is there; tell whether it was.
+
+        `results` is the place of the results, and `stored` tells whether they are there.
+        """
+        path = self.folder / _STUDY
+        if path.exists() and stored:
+            self._require_same(results, json.loads(path.read_text()), parts, about)
+            for folder in (self.folder, results):
+                _clean(folder)
+            return True
+        if results.exists() and not path.exists():
+            raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
+        for old in self.folder.glob("*"):
+            old.unlink()  # of results that were deleted
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
+        return False
+
+    def _require_same(
+        self, results: Path, stored: dict[str, Any], parts: dict[str, str], about: dict[str, Any]
+    ) -> None:
+        before = stored.get("parts", {})
+        differ = sorted(name for name in {*before, *parts} if before.get(name) != parts.get(name))
+        if differ:
+            raise ArgumentError(
+                f"{results} holds the results of another study: {', '.join(differ)} differ. Give another "
+                "`out`, or delete that one"
+            )
+        if stored.get("target") != about.get("target"):
+            raise ArgumentError(
+                f"{results} was begun with code for {stored.get('target')}, and this machine compiles for "
+                f"{about.get('target')}: a mixture would not be the same bit for bit. Go on with a machine of the "
+                "first kind, or give another `out`"
+            )
+
+    def note(self, start: int, stop: int, key: str, blocks: Iterable[Block]) -> None:
+        """Write that the blocks from `start` to before `stop` are done."""
+        states: dict[str, Any] = {}
+        failures: list[tuple[int, str]] = []
+        for number, block in zip(range(start, stop), blocks, strict=True):
+            failures += block.failures
+            for name, state in block.states.items():
+                states |= {f"{number}/{name}/{field}": x for field, x in state.items()}
+        path = self.folder / f"blocks-{start:09d}-{stop:09d}-{key[:16]}.npz"
+        partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+        with partial.open("wb") as file:
+            np.savez(file, failures=np.array(json.dumps(failures)), **states)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+    def done(self, key: str) -> dict[int, Path]:
+        """Return the file of each block that is done."""
+        found: dict[int, Path] = {}
+        for path in sorted(self.folder.glob(f"blocks-*-{key[:16]}.npz")):
+            _, start, stop, _ = path.name.split("-")
+            found |= dict.fromkeys(range(int(start), int(stop)), path)
+        return found
+
+    def read(self, key: str) -> tuple[dict[int, dict[str, dict[str, Any]]], list[tuple[int, str]]]:
+        """Return the states of reductions of each block, and all failures in the order of the members."""
+        states: dict[int, dict[str, dict[str, Any]]] = {}
+        failures: dict[int, str] = {}
+        for path in dict.fromkeys(self.done(key).values()):
+            with np.load(path) as file:
+                failures |= dict(json.loads(str(file["failures"])))
+                for entry in file.files:
+                    if entry != "failures":
+                        number, name, field = entry.split("/")
+                        states.setdefault(int(number), {}).setdefault(name, {})[field] = file[entry]
+        return states, sorted(failures.items())
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file such that it is there as a whole, or not at all."""
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _clean(folder: Path) -> None:
+    """Delete files that a killed process has left half-written."""
+    for path in folder.rglob("*.partial"):
+        with contextlib.suppress(OSError):
+            path.unlink()

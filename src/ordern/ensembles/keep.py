@@ -1,0 +1,202 @@
+"""What an ensemble keeps of each member: arrays with a row for each, by name.
+
+`Ensemble(keep=["final", on.keep.series(every=10), on.keep.value("height", function)])`. Reductions over all members,
+which store nothing for each, are in `ordern.ensembles.reductions`, and are reached as `on.keep.moments` and so on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arguments import AnyArray
+from ..errors import ArgumentError, unknown_name
+from ..records import dataclass
+from .members import Members, value_of
+from .reductions import Reduction, coverage, histogram, moments, precise, quantiles, worst
+
+__all__ = [
+    "Kept",
+    "Kind",
+    "coverage",
+    "drawn",
+    "energy",
+    "events",
+    "final",
+    "histogram",
+    "kept",
+    "moments",
+    "precise",
+    "quantiles",
+    "series",
+    "value",
+    "worst",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One array of a result: its dimensions after that of the members, and its unit."""
+
+    dims: tuple[str, ...] = ()
+    unit: str = ""
+
+
+class Kept(ABC):
+    """Arrays that are kept of each member."""
+
+    name: str
+    every: int | None = None
+    """The number of steps between stored states that it needs; None if the first and the last state will do."""
+    key: Any
+    """What its content depends on, for the key of the ensemble."""
+
+    @abstractmethod
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        """Return the arrays of some members, with a row for each."""
+
+    def kind(self, array: str) -> Kind:
+        """Return the dimensions and the unit of one of its arrays."""
+        return Kind()
+
+    def __repr__(self) -> str:
+        return f"<kept of each member: {self.name}>"
+
+
+class _Final(Kept):
+    name = key = "final"
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        return {"q_final": members.q_final, "v_final": members.v_final}
+
+    def kind(self, array: str) -> Kind:
+        return Kind(("position" if array == "q_final" else "velocity",))
+
+
+class _Series(Kept):
+    name = "series"
+
+    def __init__(self, every: int) -> None:
+        self.every, self.key = every, ("series", every)
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        some = members.every(self.every or 1)
+        return {"q": members.q[:, some], "v": members.v[:, some]}
+
+    def kind(self, array: str) -> Kind:
+        return Kind(("time", "position" if array == "q" else "velocity"))
+
+
+class _Energy(Kept):
+    name = key = "energy"
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        return {"energy_start": members.energy_start, "energy_change": members.energy_change}
+
+    def kind(self, array: str) -> Kind:
+        return Kind((), "J")
+
+
+class _Drawn(Kept):
+    name = key = "drawn"
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        return {f"drawn.{name}": x for name, x in members.drawn.items()}
+
+
+class _Events(Kept):
+    name = key = "events"
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        found = [() if r is None else r.events for r in members.results]
+        first = [e[0].t if e else np.nan for e in found]
+        return {"events": np.array([len(e) for e in found], float), "first_event": np.array(first, float)}
+
+    def kind(self, array: str) -> Kind:
+        return Kind((), "s" if array == "first_event" else "")
+
+
+class _Value(Kept):
+    def __init__(self, name: str, of: Any, unit: str, every: int | None) -> None:
+        self.name, self.of, self.unit, self.every = name, of, unit, every
+        self.key = ("value", name, of, every)
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        return {self.name: value_of(members, self.of, f"value {self.name!r}")}
+
+    def kind(self, array: str) -> Kind:
+        return Kind((), self.unit)
+
+
+def final() -> Kept:
+    """Keep the last state of each member: `q_final` (nq,) and `v_final` (nv,)."""
+    return _Final()
+
+
+def series(every: Any = 1) -> Kept:
+    """Keep the states of each member after every so many steps: `q` (times, nq) and `v` (times, nv)."""
+    if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
+        raise ArgumentError(f"series: `every` must be a whole number from 1 on, not {every!r}")
+    return _Series(int(every))
+
+
+def energy() -> Kept:
+    """Keep the energy of the first state of each member, and its change to the last one, in joules."""
+    return _Energy()
+
+
+def drawn() -> Kept:
+    """Keep what was drawn for each member: starts, forces and parameters that vary."""
+    return _Drawn()
+
+
+def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", every: int | None = None) -> Kept:
+    """Keep a value of each member: a function of `Members` that returns an array with a row for each of them.
+
+    `every` is the number of steps between the states that the function needs; without it, it sees the first and the
+    last one.
+    """
+    if not isinstance(name, str) or not name.replace("_", "a").isalnum():
+        raise ArgumentError(f"value: the name must consist of letters, digits and _, not {name!r}")
+    if not callable(of) and not isinstance(of, str):
+        raise ArgumentError(f"value {name!r}: give a function of members, or the name of a quantity, not {of!r}")
+    return _Value(name, of, unit, every)
+
+
+def events() -> Kept:
+    """Keep the number of events of each member that `simulate` ran, and the time of the first one (NaN without any)."""
+    return _Events()
+
+
+_NAMED: dict[str, Callable[[], Kept]] = {
+    **{"final": final, "series": series, "energy": energy, "drawn": drawn, "events": events}
+}
+
+
+def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
+    """Return what is kept of each member, and the reductions, from names and objects; raise if there is neither."""
+    parts: Sequence[Any] = given if isinstance(given, (list, tuple)) else (given,)
+    each: list[Kept] = []
+    over: list[Reduction] = []
+    for x in parts:
+        if isinstance(x, str):
+            if x not in _NAMED:
+                raise unknown_name("thing to keep", x, _NAMED, "Ensemble")
+            each.append(_NAMED[x]())
+        elif isinstance(x, Kept):
+            each.append(x)
+        elif isinstance(x, Reduction):
+            over.append(x)
+        else:
+            raise ArgumentError(f"Ensemble: `keep` takes names and things of `ordern.keep`, not {x!r}")
+    if not each and not over:
+        raise ArgumentError("Ensemble: `keep` is empty, so that nothing would be left of the runs")
+    names = [x.name for x in each] + [x.name for x in over]
+    twice = next((x for x in names if names.count(x) > 1), None)
+    if twice is not None:
+        raise ArgumentError(f"Ensemble: `keep` has {twice!r} twice; give each a name of its own")
+    return tuple(each), tuple(over)

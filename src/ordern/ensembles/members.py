@@ -1,0 +1,98 @@
+"""Some members of an ensemble after their runs, as functions of users and reductions see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..arguments import AnyArray
+from ..errors import ArgumentError, unknown_name
+from ..records import dataclass
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Members", "value_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """A block of m members: their trajectories and what was drawn for them."""
+
+    robot: Robot
+    """The robot; if parameters vary, with the numbers of each of these members."""
+    first: int
+    """The number of the first member in the ensemble."""
+    q: AnyArray
+    """Positions, of shape (m, times, nq)."""
+    v: AnyArray
+    """Velocities, of shape (m, times, nv)."""
+    t: AnyArray
+    """Times, of shape (times,)."""
+    drawn: Mapping[str, AnyArray]
+    """What varies, by name, with a row for each member: "q", "v", "forces", and parameters such as "mass.link7"."""
+    results: tuple[Any, ...] = ()
+    """The `Result` of each member that `simulate` ran; None for a member that failed."""
+
+    steps_between: int = 0
+    """The number of steps between stored states of a rollout."""
+
+    def __len__(self) -> int:
+        return len(self.v)
+
+    def every(self, steps: int) -> slice:
+        """Return the places of the stored states that are so many steps apart."""
+        return slice(None, None, max(1, steps // self.steps_between) if self.steps_between else 1)
+
+    @property
+    def q_final(self) -> AnyArray:
+        """The last positions, of shape (m, nq)."""
+        return self.q[:, -1]
+
+    @property
+    def v_final(self) -> AnyArray:
+        """The last velocities, of shape (m, nv)."""
+        return self.v[:, -1]
+
+    @cached_property
+    def energy(self) -> AnyArray:
+        """The energy of the last states, of shape (m,)."""
+        return self._energy(-1)
+
+    @cached_property
+    def energy_start(self) -> AnyArray:
+        """The energy of the first states, of shape (m,)."""
+        return self._energy(0)
+
+    def _energy(self, row: int) -> AnyArray:
+        q, v = np.ascontiguousarray(self.q[:, row]), np.ascontiguousarray(self.v[:, row])
+        return np.asarray(self.robot.kinetic_energy(q, v) + self.robot.potential_energy(q))
+
+    @property
+    def energy_change(self) -> AnyArray:
+        """The change of energy from the first to the last state, of shape (m,)."""
+        return self.energy - self.energy_start
+
+
+NAMES = ("q_final", "v_final", "energy", "energy_start", "energy_change")
+"""The quantities of members that have names."""
+
+
+def value_of(members: Members, of: Any, what: str) -> AnyArray:
+    """Return a quantity of members, with a row for each: by its name, or from a function of `Members`."""
+    if isinstance(of, str):
+        if of in members.drawn:
+            return np.asarray(members.drawn[of])
+        if of not in NAMES:
+            raise unknown_name("quantity", of, (*NAMES, *members.drawn), what)
+        return np.asarray(getattr(members, of))
+    found = np.asarray(of(members))
+    if found.dtype.kind not in "biuf" or found.shape[:1] != (len(members),):
+        raise ArgumentError(
+            f"{what}: the function returned {found.dtype} {found.shape}; give real numbers with a row for each of "
+            f"{len(members)} members"
+        )
+    return found

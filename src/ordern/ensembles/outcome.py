@@ -1,0 +1,81 @@
+"""The outcome of an ensemble: arrays by name, answers of reductions, failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import unknown_name
+from ..records import dataclass
+from ..screen.progress import lasting
+from .stores import Store, Zarr
+
+if TYPE_CHECKING:
+    from .ensemble import Ensemble
+
+__all__ = ["Outcome"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """The results of an ensemble: `outcome["q_final"]` has a row for each member, `outcome["height"]` may be moments.
+
+    Arrays that are stored in Zarr are read when they are indexed.
+    """
+
+    study: Ensemble
+    store: Store
+    members: int
+    """The number of members that were run: fewer than asked for, if `stop` was reached."""
+    reductions: Mapping[str, Any]
+    """The answers of reductions by name."""
+    reasons: Mapping[int, str]
+    """Why members failed, by their numbers."""
+    seconds: float
+    """The time of the last run."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return an array with a row for each member, or the answer of a reduction."""
+        if name in self.reductions:
+            return self.reductions[name]
+        known = self.store.names()
+        if name not in known:
+            raise unknown_name("result", name, (*known, *self.reductions), self.study.robot.name)
+        found = self.store.read(name)
+        return found[: self.members] if isinstance(found, np.ndarray) else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.reductions or name in self.store.names()
+
+    def keys(self) -> list[str]:
+        """Return the names of all results."""
+        return [*self.store.names(), *self.reductions]
+
+    def failures(self) -> dict[int, str]:
+        """Return the reasons of members that failed, by their numbers."""
+        return dict(self.reasons)
+
+    def to_xarray(self) -> Any:
+        """Return all arrays as an `xarray.Dataset` with named dimensions; from Zarr, they are read when needed."""
+        import xarray as xr
+
+        if isinstance(self.store, Zarr):
+            found = xr.open_zarr(str(self.store.path), consolidated=False)
+        else:
+            columns = self.store.columns
+            found = xr.Dataset({x: (("member", *columns[x].dims), self[x]) for x in self.store.names()})
+            times = next((x.times for x in columns.values() if x.times is not None), None)
+            found = found if times is None else found.assign_coords(time=("time", times, {"units": "s"}))
+        labels = {dim: self.study.labels(dim) for dim in found.dims}
+        return found.assign_coords({dim: list(x) for dim, x in labels.items() if x is not None})
+
+    def __repr__(self) -> str:
+        lines = [f"{self.members:,} runs of {self.study.robot.name!r} in {lasting(self.seconds)}"]
+        if self.reasons:
+            common = Counter(self.reasons.values()).most_common(1)[0][0]
+            lines.append(f"{len(self.reasons):,} failed, most of them because: {common}")
+        lines += [f"{name}: {x!r}" for name, x in self.reductions.items()]
+        return "\n  ".join(lines)

@@ -1,0 +1,138 @@
+"""The quantities that vary between members: arrays, distributions and functions, drawn for any range of members."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import Array
+from ..errors import ArgumentError
+from ..records import dataclass
+from .counters import member_seeds, permuted, uniforms
+from .distributions import Distribution, FromSeeds
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["SAMPLINGS", "Quantities", "Quantity", "quantity", "required_members"]
+
+SAMPLINGS = ("random", "latin-hypercube", "sobol")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """One quantity: its name, the shape of one member's value, and how it varies."""
+
+    name: str
+    shape: tuple[int, ...]
+    given: Any
+    """A `Distribution`, or an array with a row for each member, or one value for all."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if it comes from a distribution."""
+        return isinstance(self.given, Distribution)
+
+    @property
+    def members(self) -> int | None:
+        """The number of members that it has a row for; None if it serves any number."""
+        return None if self.is_drawn or self.given.ndim <= len(self.shape) else len(self.given)
+
+    @property
+    def varies(self) -> bool:
+        """True if members may differ in it."""
+        return self.is_drawn or self.members is not None
+
+
+def quantity(name: str, shape: tuple[int, ...], given: Any) -> Quantity:
+    """Return a quantity, checked; a function of a seed counts as a distribution."""
+    if callable(given) and not isinstance(given, Distribution):
+        given = FromSeeds(given, False)
+    if not isinstance(given, Distribution):
+        try:
+            given = np.asarray(given, float)
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"Ensemble: {name} must be an array, a distribution or a function of a seed, not {given!r}"
+            ) from None
+        if not np.isfinite(given).all():
+            where = np.argwhere(~np.isfinite(given))[0].tolist()
+            raise ArgumentError(f"Ensemble: {name} must be finite, but {name}{where} is {given[tuple(where)]}")
+        if given.ndim == 0 and shape:
+            given = np.broadcast_to(given, shape)
+        if given.shape[max(0, given.ndim - len(shape)) :] != shape or given.ndim > len(shape) + 1:
+            raise ArgumentError(
+                f"Ensemble: {name} has shape {given.shape}; give {shape} for all members, or (members, *{shape})"
+            )
+    return Quantity(name, shape, given)
+
+
+class Quantities:
+    """All quantities of an ensemble, and the numbers between 0 and 1 from which they are drawn."""
+
+    def __init__(self, robot: Robot, given: Mapping[str, Quantity], members: int, seed: int, sampling: str) -> None:
+        self._robot, self._given, self._count, self._seed, self._sampling = robot, dict(given), members, seed, sampling
+        self._columns = {
+            name: x.given.columns(robot, x.shape) for name, x in given.items() if isinstance(x.given, Distribution)
+        }
+
+    def drawn(self, first: int, last: int) -> dict[str, Array]:
+        """Return the values of all quantities for some members, with a row for each; constants have one row."""
+        found: dict[str, Array] = {}
+        places = self._sobol(first, last) if self._sampling == "sobol" else None
+        start = 0
+        for name, x in self._given.items():
+            if isinstance(x.given, FromSeeds):
+                found[name] = x.given.of_seeds(member_seeds(self._seed, name, first, last), x.shape)
+            elif isinstance(x.given, Distribution):
+                count = self._columns[name]
+                u = self._uniforms(name, first, last, count) if places is None else places[:, start : start + count]
+                start += count
+                found[name] = np.asarray(x.given.values(u, self._robot, x.shape))
+            else:
+                found[name] = x.given[first:last] if x.members is not None else x.given[None]
+        return found
+
+    def _uniforms(self, name: str, first: int, last: int, count: int) -> Array:
+        u = uniforms(self._seed, name, first, last, count)
+        if self._sampling == "random" or not count:
+            return u
+        members: NDArray[np.int64] = np.arange(first, last, dtype=np.int64)
+        layer = permuted(self._seed, f"{name} layers", members, self._count, count)
+        return (layer + u) / self._count
+
+    def _sobol(self, first: int, last: int) -> Array:
+        """Return points of a scrambled Sobol sequence over all quantities together."""
+        try:
+            from scipy.stats import qmc
+        except ImportError:
+            raise ArgumentError("Ensemble: sampling='sobol' needs SciPy: pip install scipy") from None
+        columns = sum(self._columns.values())
+        if not columns:
+            return np.zeros((last - first, 0))
+        engine = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(self._seed))
+        if first:
+            engine.fast_forward(first)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # a block need not be a power of 2
+            u = engine.random(last - first)
+        return np.asarray(np.clip(u, 2.0**-54, 1.0 - 2.0**-53))
+
+
+def required_members(given: Mapping[str, Quantity], members: Any) -> int:
+    """Return the number of members: as given, or as arrays have rows; raise if they differ."""
+    counts = {name: x.members for name, x in given.items() if x.members is not None}
+    if members is not None:
+        if isinstance(members, bool) or not isinstance(members, (int, np.integer)) or members < 1:
+            raise ArgumentError(f"Ensemble: `members` must be a whole number from 1 on, not {members!r}")
+        counts = {"members": int(members), **counts}
+    if not counts:
+        raise ArgumentError("Ensemble: give `members`, or arrays with a row for each member")
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name}: {n}" for name, n in counts.items())
+        raise ArgumentError(f"Ensemble: the numbers of members differ ({listed})")
+    return next(iter(counts.values()))

@@ -1,0 +1,292 @@
+"""Ensembles: the same bits whatever the engine, the shards and the interruptions; failures, stores and reductions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ordern as on
+
+d = on.distributions
+
+
+def study(members: int = 700, block: int = 64, **settings):
+    given = {"starts": {"q": d.uniform(-2.0, 2.0), "v": d.normal(0.0, 0.5)}, "steps": 40, "dt": 1e-2, "seed": 3}
+    keep = ["final", "energy", on.keep.moments("energy_change"), on.keep.worst("energy", count=3)]
+    return on.Ensemble(on.load("double-pendulum"), members=members, block=block, **({"keep": keep} | given | settings))
+
+
+def same(a, b) -> bool:
+    arrays = ("q_final", "v_final", "energy_start", "energy_change")
+    return all(np.asarray(a[x]).tobytes() == np.asarray(b[x]).tobytes() for x in arrays) and (
+        a["energy_change_moments"].mean == b["energy_change_moments"].mean
+        and (a["energy_worst"].members == b["energy_worst"].members).all()
+    )
+
+
+def test_members_are_rollouts():
+    s = study(members=100)
+    found, drawn = s.run(), s.draws.drawn(0, 100)
+    run = s.robot.rollout(drawn["q"], drawn["v"], steps=40, dt=1e-2)
+    assert (found["q_final"] == run.q[:, -1]).all()
+    assert (found["v_final"] == run.v[:, -1]).all()
+    energy = [s.robot.kinetic_energy(run.q[:, k], run.v[:, k]) + s.robot.potential_energy(run.q[:, k]) for k in (0, -1)]
+    assert (found["energy_change"] == energy[1] - energy[0]).all()
+    assert not found["failed"].any()
+
+
+def test_workers_and_shards_do_not_change_a_bit():
+    first = study().run(workers=1)
+    assert same(first, study().run(workers=3, shard=1e-3))
+    with ThreadPoolExecutor(2) as pool:
+        assert same(first, study().run(engine=pool))
+    assert same(first, study(target=None).run())
+    # each member is the same in blocks of another size; sums over members may differ in rounding
+    assert (study(block=100).run()["q_final"] == first["q_final"]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="an executor of processes starts the test run again")
+def test_other_processes_do_not_change_a_bit():
+    with ProcessPoolExecutor(2) as pool:
+        assert same(study().run(), study().run(engine=pool))
+
+
+def test_series_and_values():
+    s = study(
+        members=50,
+        keep=[
+            on.keep.series(every=10),
+            "drawn",
+            on.keep.value("height", lambda m: m.robot.pose(m.q_final, "tip")[:, 2, 3], unit="m"),
+            on.keep.value("fastest", lambda m: np.abs(m.v).max(axis=(1, 2)), every=5),
+        ],
+    )
+    found, drawn = s.run(), s.draws.drawn(0, 50)
+    run = s.robot.rollout(drawn["q"], drawn["v"], steps=40, dt=1e-2, every=5)
+    assert (found["q"] == run.q[:, ::2]).all()
+    assert (found["fastest"] == np.abs(run.v).max(axis=(1, 2))).all()
+    assert (found["height"] == s.robot.pose(run.q[:, -1], "tip")[:, 2, 3]).all()
+    assert (found["drawn.q"] == drawn["q"]).all()
+
+
+def test_forces_and_controllers():
+    robot = on.load("double-pendulum")
+    tau = np.random.default_rng(0).normal(size=(30, 2))
+    found = on.Ensemble(robot, forces=tau, steps=20, block=8).run()
+    run = robot.rollout(np.zeros((30, 2)), np.zeros((30, 2)), tau, 20)
+    assert (found["q_final"] == run.q[:, -1]).all()
+    table = np.random.default_rng(0).normal(size=(1, 20, 2))
+    found = on.Ensemble(robot, members=30, forces=table, starts=(d.normal(), 0.0), steps=20, block=8)
+    run = robot.rollout(found.draws.drawn(0, 30)["q"], np.zeros((30, 2)), table, 20)
+    assert (found.run()["q_final"] == run.q[:, -1]).all()
+    steered = on.Ensemble(
+        robot, members=30, starts=(d.normal(), 0.0), controller=lambda q, v: -q - v, steps=20, block=8
+    )
+    run = robot.rollout(steered.draws.drawn(0, 30)["q"], np.zeros((30, 2)), None, 20, policy=lambda q, v: -q - v)
+    assert (steered.run()["q_final"] == run.q[:, -1]).all()
+    noisy = on.Ensemble(robot, members=30, noise={"tau": 0.1}, steps=20, block=8)
+    assert (noisy.run(workers=1)["q_final"] == noisy.run(workers=2)["q_final"]).all()
+
+
+def test_simulated_members():
+    robot = on.load("double-pendulum")
+    event = on.Event(lambda t, q, v: q[0], name="down")
+    s = on.Ensemble(robot, members=5, starts=(d.uniform(0.5, 1.0), 0.0), until=1.0, dt=0.25,
+                    keep=["final", "series", "events"], events=[event])  # fmt: skip
+    found, q = s.run(), s.draws.drawn(0, 5)["q"]
+    assert found["q"].shape == (5, 5, 2)
+    for k in range(5):
+        result = robot.simulate(q[k], until=np.linspace(0.0, 1.0, 5), events=[event])
+        assert (found["q_final"][k] == result.q[-1]).all()
+        assert found["events"][k] == len(result.events)
+        assert found["first_event"][k] == result.events[0].t
+
+
+def test_members_that_fail_are_recorded():
+    robot = on.load("double-pendulum")
+    v = np.zeros((20, 2))
+    v[7] = 1e200  # it becomes infinite
+    found = on.Ensemble(robot, starts=(0.1, v), steps=50, keep=["final", on.keep.moments("energy")], block=8).run()
+    assert list(found.failures()) == [7]
+    assert "not finite" in found.failures()[7]
+    assert found["failed"].tolist() == [k == 7 for k in range(20)]
+    assert found["energy_moments"].count == 19
+    assert np.isfinite(found["energy_moments"].mean)
+    four_bar = on.load("four-bar")
+    q = np.tile(four_bar.assemble(four_bar.neutral()).q, (6, 1))
+    q[4] += 0.3  # not closed
+    found = on.Ensemble(four_bar, starts=(q, 0.0), steps=10).run()
+    assert list(found.failures()) == [4]
+    assert "open" in found.failures()[4]
+    assert np.isnan(found["q_final"][4]).all()
+    assert np.isfinite(found["q_final"][[0, 1, 2, 3, 5]]).all()
+
+
+def test_reductions_agree_with_numpy():
+    s = study(
+        members=1000,
+        keep=[
+            "final",
+            on.keep.moments("v_final"),
+            on.keep.histogram("v_final", range=(-2.0, 2.0), bins=10),
+            on.keep.quantiles("v_final", p=(0.1, 0.5, 0.9)),
+            on.keep.worst(lambda m: m.v_final[:, 0], count=4, name="fast"),
+            on.keep.coverage(lambda m: m.v_final[:, 0], low=-1.0, high=1.0, name="slow"),
+        ],
+    )
+    found = s.run()
+    v = found["v_final"]
+    m = found["v_final_moments"]
+    assert np.abs(m.mean - v.mean(axis=0)).max() < 1e-13
+    assert np.abs(m.std - v.std(axis=0, ddof=1)).max() < 1e-13
+    assert (m.minimum == v.min(axis=0)).all() and (m.maximum == v.max(axis=0)).all()
+    low, high = m.interval(0.95)
+    assert np.abs((high - low) / (2 * 1.959963984540054 * m.std / np.sqrt(1000)) - 1.0).max() < 1e-12
+    h = found["v_final_histogram"]
+    for k in range(2):
+        assert (h.counts[:, k] == np.histogram(v[:, k], h.edges)[0]).all()
+    assert (h.below == (v < -2.0).sum(axis=0)).all() and (h.above == (v > 2.0).sum(axis=0)).all()
+    exact = np.quantile(v, (0.1, 0.5, 0.9), axis=0, method="inverted_cdf")
+    assert np.abs(found["v_final_quantiles"].values - exact).max() <= 0.005 * np.abs(exact).max()
+    order = np.argsort(-v[:, 0], kind="stable")[:4]
+    assert (found["fast"].members == order).all() and (found["fast"].values == v[order, 0]).all()
+    inside = int((np.abs(v[:, 0]) <= 1.0).sum())
+    assert found["slow"].inside == inside
+    low, high = found["slow"].interval()
+    assert low < inside / 1000 < high
+
+
+def test_stops_when_the_answer_is_good_enough():
+    keep = [on.keep.moments("energy_change"), "final"]
+    s = study(members=6400, keep=keep, stop=on.keep.precise("energy_change_moments", error=0.02))
+    first, again = s.run(workers=1), s.run(workers=2)
+    assert first.members == again.members < 6400
+    assert first.members // 64 in (1, 2, 4, 8, 16, 32, 64)
+    low, high = first["energy_change_moments"].interval()
+    assert high - low <= 0.04
+    assert len(first["q_final"]) == first.members
+    with pytest.raises(on.ArgumentError, match="not among the moments"):
+        study(stop=on.keep.precise("height", 0.1)).run()
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param("zarr", marks=pytest.mark.needs("zarr")),
+        pytest.param("parquet", marks=pytest.mark.needs("pyarrow")),
+    ],
+)
+def test_stored_results_are_the_same(tmp_path: Path, ending):
+    whole = study().run()
+    path = tmp_path / f"x.{ending}"
+    assert same(whole, study().run(out=path))
+    assert same(whole, study().run(out=path))  # nothing is left to do
+    assert not list(tmp_path.rglob("*.partial"))
+    with pytest.raises(on.ArgumentError, match=r"another study: dt, seed differ"):
+        study(seed=4, dt=2e-2).run(out=path)
+
+
+def test_csv(tmp_path: Path):
+    found = study(members=10).run(out=tmp_path / "x.csv")
+    rows = np.genfromtxt(tmp_path / "x.csv", delimiter=",", names=True)
+    assert (rows["q_final0"] == found["q_final"][:, 0]).all()
+    with pytest.raises(on.ArgumentError, match="too many for a CSV"):
+        study(members=10**7).run(out=tmp_path / "y.csv")
+
+
+def test_wrong_arguments_are_named(tmp_path: Path):
+    robot = on.load("double-pendulum")
+    for settings, message in (
+        ({}, "give `steps`"),
+        ({"steps": 3, "until": 1.0}, "give `steps`"),
+        ({"steps": 3}, "give `members`"),
+        ({"steps": 3, "members": 4, "starts": (np.zeros((5, 2)), 0.0)}, r"differ \(members: 4, q: 5\)"),
+        ({"steps": 3, "members": 4, "starts": {"w": 0.0}}, "'w'"),
+        ({"steps": 3, "members": 4, "starts": (np.zeros(3), 0.0)}, r"q has shape \(3,\)"),
+        ({"steps": 3, "members": 4, "keep": "finale"}, "Did you mean 'final'"),
+        ({"steps": 3, "members": 4, "keep": []}, "nothing would be left"),
+        ({"steps": 3, "members": 4, "keep": ["final", "final"]}, "'final' twice"),
+        ({"steps": 3, "members": 4, "sampling": "grid"}, "sampling"),
+        ({"steps": 3, "members": 4, "threads": 2}, "the ensemble gives itself"),
+        ({"steps": 3, "members": 4, "smothing": 2}, "Did you mean 'smoothing'"),
+        ({"steps": 3, "members": 4, "seed": -1}, "`seed`"),
+        ({"steps": 3, "members": 4, "dt": 0.0}, "`dt`"),
+        ({"until": 1.0, "members": 4, "keep": on.keep.series(every=4)}, "`every` counts steps"),
+    ):
+        with pytest.raises(on.OrdernError, match=message):
+            on.Ensemble(robot, **settings)
+    good = on.Ensemble(robot, members=4, steps=3)
+    for given, message in (
+        ({"engine": "slurm"}, "`engine` must be"),
+        ({"engine": "gpu"}, "not available"),
+        ({"out": tmp_path / "x.txt"}, "no known ending"),
+        ({"workers": 0}, "`workers`"),
+    ):
+        with pytest.raises(on.ArgumentError, match=message):
+            good.run(**given)
+    with pytest.raises(on.OrdernError, match="'q_fina'"):
+        good.run()["q_fina"]
+
+
+_KILLED = """
+import sys
+sys.path[:0] = {path!r}
+from tests.ensembles.test_ensembles import study
+print("ready", flush=True)
+study(members=20000, steps=400).run(out={out!r}, shard=0.02)
+print("done", flush=True)
+"""
+
+
+def killed_runs(out: Path, kills: int, seed: int) -> int:
+    """Run a study in other processes that are killed at random moments, until one ends; return how many were killed."""
+    rng = np.random.default_rng(seed)
+    killed = 0
+    while True:
+        code = _KILLED.format(path=sys.path, out=str(out))
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            if killed < kills:
+                time.sleep(rng.uniform(0.0, 0.5))
+                process.send_signal(signal.SIGKILL)
+                killed += process.wait() != 0
+            else:
+                assert process.wait() == 0
+                return killed
+
+
+@pytest.mark.slow
+@pytest.mark.needs("zarr")
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL")
+def test_killed_runs_go_on_and_lose_nothing(tmp_path: Path):
+    out = tmp_path / "x.zarr"
+    assert killed_runs(out, 4, 0) == 4
+    s = study(members=20000, steps=400)
+    assert same(s.run(out=out), s.run())
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+@pytest.mark.slow
+@pytest.mark.needs("zarr")
+@pytest.mark.needs("distributed")
+@pytest.mark.filterwarnings("ignore")
+def test_dask_workers_may_be_killed(tmp_path: Path):
+    from distributed import Client, LocalCluster
+
+    s = study(members=20000, steps=400)
+    whole = s.run()
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        pids = client.run(os.getpid).values()
+        os.kill(next(iter(pids)), signal.SIGKILL)
+        assert same(s.run(out=tmp_path / "x.zarr", engine=client, shard=0.05), whole)
+        assert same(s.run(engine=client), whole)
