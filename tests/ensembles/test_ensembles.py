@@ -108,7 +108,7 @@ def test_simulated_members():
         result = robot.simulate(q[k], until=np.linspace(0.0, 1.0, 5), events=[event])
         assert (found["q_final"][k] == result.q[-1]).all()
         assert found["events"][k] == len(result.events)
-        assert found["first_event"][k] == result.events[0].t
+        assert found["first_event"][k] == result.events[0].time
 
 
 def test_members_that_fail_are_recorded():

@@ -29,6 +29,7 @@ COMMANDS = {
     "forward": "accelerations that joint forces cause",
     "simulate": "simulate a robot, and report on the run",
     "rollout": "many trajectories at once: how fast, and where they end",
+    "ensemble": "run a study of many members from a file",
     "plot": "draw a motion from a file",
     "methods": "list the questions about a robot, and their methods",
     "count": "count the operations of a method for a robot",

@@ -22,12 +22,13 @@ from .reductions import Reduction
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .estimate import Estimate
     from .outcome import Outcome
 
 __all__ = ["Ensemble"]
 
 _BLOCK_BYTES = 2**22
-_LEAST_BLOCK, _MOST_BLOCK = 64, 2**16
+_LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
 _SIMULATED_BLOCK = 16
 _OF_BODIES = {"mass": (), "com": (3,), "inertia": (6,)}
 _OWN = (
@@ -208,6 +209,12 @@ class Ensemble:
         from .run import run
 
         return run(self, out, engine, workers, format, shard, progress)
+
+    def estimate(self) -> Estimate:
+        """Return the time and the size of the whole study, from a part of its first block."""
+        from .estimate import estimate
+
+        return estimate(self)
 
     def fresh_controller(self) -> Any:
         """Return a copy of the controller, for the members of one block."""

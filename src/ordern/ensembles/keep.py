@@ -113,7 +113,7 @@ class _Events(Kept):
 
     def arrays(self, members: Members) -> dict[str, AnyArray]:
         found = [() if r is None else r.events for r in members.results]
-        first = [e[0].t if e else np.nan for e in found]
+        first = [e[0].time if e else np.nan for e in found]
         return {"events": np.array([len(e) for e in found], float), "first_event": np.array(first, float)}
 
     def kind(self, array: str) -> Kind:

@@ -130,6 +130,9 @@ class Histogram:
         width = np.diff(self.edges).reshape(-1, *(1,) * (self.counts.ndim - 1))
         return np.asarray(self.counts / np.maximum(1, total) / width)
 
+    def __repr__(self) -> str:
+        return f"Histogram({len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g})"
+
 
 class _Histogram(Reduction):
     def __init__(self, name: str, of: Of, edges: Array, every: int | None) -> None:
@@ -166,6 +169,12 @@ class Quantiles:
     values: Array
     """Of shape (len(p), ...)."""
     count: int
+
+    def __repr__(self) -> str:
+        if self.values.ndim > 1:
+            return f"Quantiles(at {self.p.tolist()}, of {self.count} members)"
+        shown = ", ".join(f"{100 * p:g} %: {x:.4g}" for p, x in zip(self.p, self.values, strict=True))
+        return f"Quantiles({shown}, of {self.count} members)"
 
 
 class _Quantiles(Reduction):
@@ -219,6 +228,10 @@ class Worst:
 
     members: NDArray[np.int64]
     values: Array
+
+    def __repr__(self) -> str:
+        first = f"member {self.members[0]} with {self.values[0]:.6g}" if len(self.members) else "none"
+        return f"Worst({len(self.members)} members, first {first})"
 
 
 class _Worst(Reduction):

@@ -1,0 +1,67 @@
+"""Run a study of many members from a TOML file, and report on it.
+
+The file names the robot, the number of members, what varies between them, and what is kept; the documentation page
+*Ensembles* describes it. Results go to --out while they come. A study that was interrupted goes on with --resume, and
+the results are the same, bit for bit.
+
+examples:
+  ordern ensemble study.toml --dry-run
+  ordern ensemble study.toml --out falls.zarr
+  ordern ensemble study.toml --out falls.zarr --resume --engine dask
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .outputs import note, show
+from .values import UsageError, count
+
+__all__ = ["arguments", "run"]
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("study", metavar="STUDY.toml", help="the file of the study")
+    parser.add_argument("--out", metavar="FILE", help="store results: a name that ends in .zarr, .parquet or .csv")
+    parser.add_argument("--resume", action="store_true", help="go on with a study whose results exist in part")
+    parser.add_argument("--dry-run", action="store_true", help="estimate time and size, and run nothing")
+    parser.add_argument("--members", type=count, metavar="N", help="members, in the place of the number in the file")
+    parser.add_argument(
+        "--engine", choices=("threads", "dask"), default="threads", help="what runs members; threads unless given"
+    )
+    parser.add_argument(
+        "--workers", type=count, metavar="N", help="threads, or processes of Dask; all cores unless given"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the study and report; return 1 if members failed."""
+    from ..ensembles.study_file import read_study
+    from ..loading import load
+
+    changes = {} if args.members is None else {"members": args.members}
+    study = read_study(args.study, load, changes)
+    if args.dry_run:
+        cost = study.estimate()
+        show(args, {"members": cost.members, "seconds": cost.seconds, "bytes": cost.bytes}, [str(cost)])
+        return 0
+    if args.out and Path(args.out).exists() and not args.resume:
+        raise UsageError("it exists: give --resume to go on with it, or another name", args.out)
+    if args.resume and not args.out:
+        raise UsageError("--resume goes on with stored results: give --out")
+    outcome = study.run(out=args.out, engine=args.engine, workers=args.workers, progress=not args.json or None)
+    failed = outcome.failures()
+    data: dict[str, Any] = {"robot": study.robot.name, "members": outcome.members, "seconds": outcome.seconds}
+    data |= {"failed": len(failed), "output": args.out}
+    data["reductions"] = {name: asdict(x) for name, x in outcome.reductions.items()}
+    rate = outcome.members / max(outcome.seconds, 1e-9)
+    lines = [repr(outcome), f"  {rate:,.0f} members per second"]
+    show(args, data, lines)
+    if failed:
+        first, reason = next(iter(failed.items()))
+        note(f"{len(failed)} of {outcome.members} members failed, number {first} because {reason}")
+    return int(bool(failed))
