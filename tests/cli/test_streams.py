@@ -29,6 +29,7 @@ ARGUMENTS = {
     "forward": ["forward", "ä.urdf"],
     "simulate": ["simulate", "ä.urdf", "--until", "0.1"],
     "rollout": ["rollout", "ä.urdf", "--batch", "2", "--steps", "3"],
+    "ensemble": ["ensemble", "ä.toml"],
     "plot": ["plot", "ä.npz", "q", "--robot", "ä.urdf", "--force"],
     "methods": ["methods"],
     "count": ["count", "ä.urdf", "forward_dynamics"],
@@ -46,6 +47,7 @@ QUICK = ("check", "info", "convert", "methods", "c", "completion")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("ä.urdf").write_text(ROBOT, encoding="utf-8")
+    Path("ä.toml").write_text('robot = "ä.urdf"\nmembers = 2\nsteps = 3\n', encoding="utf-8")
     ordern.Result(ordern.load("ä.urdf"), [0.0, 1.0], *np.zeros((4, 2, 1))).save("ä.npz")
     return tmp_path
 
