@@ -97,6 +97,36 @@ def test_forces_and_controllers():
     assert (noisy.run(workers=1)["q_final"] == noisy.run(workers=2)["q_final"]).all()
 
 
+def test_parameters_vary():
+    robot = on.load("double-pendulum")
+    link = robot.bodies[-1].name
+    varied = {
+        "mass": {link: d.uniform(0.5, 2.0)},
+        "com": {link: d.normal(robot.bodies[-1].com, 0.01)},
+        "gravity": (0, 0, -5.0),
+    }
+    s = on.Ensemble(robot, members=40, starts=(0.5, 0.0), parameters=varied, steps=30, dt=1e-2, block=16,
+                    keep=["final", "drawn", "energy"])  # fmt: skip
+    found = s.run()
+    for k in (0, 17, 39):
+        one = robot.vary(
+            mass={link: found[f"drawn.parameters.mass.{link}"][k]},
+            com={link: found[f"drawn.parameters.com.{link}"][k]},
+            gravity=(0, 0, -5.0),
+            fold=True,
+        )
+        run = one.rollout(np.full(2, 0.5), np.zeros(2), steps=30, dt=1e-2)
+        assert np.abs(found["q_final"][k] - run.q[-1]).max() < 1e-12
+        assert abs(found["energy_start"][k] - one.potential_energy(np.full(2, 0.5))) < 1e-12
+    single = on.Ensemble(robot, members=3, starts=(0.5, 0.0), parameters=varied, until=0.3, dt=0.1).run()
+    runs = on.Ensemble(robot, members=3, starts=(0.5, 0.0), parameters=varied, steps=3000, dt=1e-4, method="rk4").run()
+    assert np.abs(single["q_final"] - runs["q_final"]).max() < 1e-9
+    impossible = {"mass": {link: np.array([1.0, -1.0, 2.0])}}
+    failed = on.Ensemble(robot, starts=(0.5, 0.0), parameters=impossible, steps=3).run()
+    assert list(failed.failures()) == [1]
+    assert link in failed.failures()[1]
+
+
 def test_simulated_members():
     robot = on.load("double-pendulum")
     event = on.Event(lambda t, q, v: q[0], name="down")

@@ -198,7 +198,9 @@ def test_a_folded_robot_has_the_numbers_of_the_record(seed: int) -> None:
     inertia = robot.randomise(rng, mass=0.2, com=0.1, inertia=0.2).parameters.inertia
     others = {x: getattr(own, x) for x in ("armature", "damping", "joint_friction", "stiffness", "joint_numbers")}
     changed = {x: a * rng.uniform(0.5, 2.0, a.shape) for x, a in others.items()}
-    moved = {x: rng.uniform(-1.0, 1.0, getattr(own, x).shape) for x in ("joint_placement", "frame_placement", "gravity")}
+    moved = {
+        x: rng.uniform(-1.0, 1.0, getattr(own, x).shape) for x in ("joint_placement", "frame_placement", "gravity")
+    }
     followed = {x: getattr(own, x) + 0.1 for x in ("mimic_ratio", "mimic_offset")}
     record = own.replace(inertia=inertia, **changed, **moved, **followed)
     assert_close(robot.with_parameters(record, fold=True).parameters.flatten(), record.flatten(), ROUNDING)

@@ -184,12 +184,12 @@ class FromSeeds(Distribution):
 
 
 def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
-    """Return the distribution of numbers that are equally likely between two limits."""
+    """Return the distribution of numbers that are equally likely from `low` to `high`."""
     return _uniform(low, high)
 
 
 def normal(mean: ArrayLike = 0.0, std: ArrayLike = 1.0) -> Distribution:
-    """Return the normal distribution with a mean and a standard deviation."""
+    """Return the normal distribution with a `mean` and a standard deviation `std`."""
     return _normal(mean, std)
 
 

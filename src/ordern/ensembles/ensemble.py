@@ -30,7 +30,8 @@ __all__ = ["Ensemble"]
 _BLOCK_BYTES = 2**22
 _LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
 _SIMULATED_BLOCK = 16
-_OF_BODIES = {"mass": (), "com": (3,), "inertia": (6,)}
+_SHAPES = {"com": (3,), "inertia": (6,), "added_inertia": (21,), "placement": (3,)}
+"""Numbers of one body, joint or frame in a parameter, where they are several."""
 _OWN = (
     "q0",
     "v0",
@@ -64,7 +65,8 @@ class Ensemble:
     `on.keep`, also reductions over all members. The same `seed` gives the same members, bit for bit, whatever the
     engine, the number of workers, and interruptions. `sampling` is "random", "latin-hypercube" or "sobol". `stop`
     ends the run when an answer is good enough: see `on.keep.precise`. `target="x86-64-v3"` compiles for all processors
-    of that level, so that the machines of a mixed cluster compute the same bits.
+    of that level, so that the machines of a mixed cluster compute the same bits. A `block` of members is run, stored
+    and reduced at once; its size is chosen unless it is given.
 
     >>> import ordern as on
     >>> study = on.Ensemble(on.load("double-pendulum"), members=1000, starts={"q": on.distributions.uniform(-3, 3)},
@@ -203,8 +205,9 @@ class Ensemble:
 
         `out` is where results are stored while they come: "name.zarr", "name.parquet" (a folder of files) or
         "name.csv"; None keeps them in memory. `engine` is "threads", a `dask.distributed.Client` or "dask" (the
-        current client, or a local cluster), or any `concurrent.futures.Executor`. A `shard` of work takes about so many
-        seconds. `progress` is True for a bar, or a function of the fraction done.
+        current client, or a local cluster), or any `concurrent.futures.Executor`; `workers` is how many threads or
+        processes it has. `format` ("zarr", "parquet", "csv") is for names with another ending. A `shard` of work takes
+        about so many seconds. `progress` is True for a bar, or a function of the fraction done.
         """
         from .run import run
 
@@ -282,7 +285,7 @@ def _parameters(parameters: Mapping[str, Any] | None) -> list[Quantity]:
                 f"{{{field!r}: {{'link': ...}}}}, not as {given!r}"
             )
         for name, x in given.items():
-            found.append(quantity(f"parameters.{field}.{name}", _OF_BODIES.get(field, ()), x))
+            found.append(quantity(f"parameters.{field}.{name}", _SHAPES.get(field, ()), x))
     return found
 
 

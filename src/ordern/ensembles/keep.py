@@ -158,7 +158,7 @@ def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", e
     """Keep a value of each member: a function of `Members` that returns an array with a row for each of them.
 
     `every` is the number of steps between the states that the function needs; without it, it sees the first and the
-    last one.
+    last one. The `unit` is stored with the values.
     """
     if not isinstance(name, str) or not name.replace("_", "a").isalnum():
         raise ArgumentError(f"value: the name must consist of letters, digits and _, not {name!r}")

@@ -308,7 +308,10 @@ def moments(of: Of, *, name: str | None = None, every: int | None = None) -> Red
 def histogram(
     of: Of, *, range: Sequence[float], bins: int = 50, name: str | None = None, every: int | None = None
 ) -> Reduction:
-    """Reduce a quantity to counts in bins of equal width, and the counts below and above the range."""
+    """Reduce a quantity to counts in bins of equal width, and the counts below and above the range.
+
+    `of`, `name` and `every` are as in `moments`.
+    """
     low, high = (float(x) for x in range)
     if not (bins >= 1 and low < high and math.isfinite(high - low)):
         raise ArgumentError(f"histogram: give at least one bin, and a range (low, high), not {bins} and {range}")
@@ -319,7 +322,10 @@ def quantiles(
     of: Of, *, p: Sequence[float] = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99), name: str | None = None,
     every: int | None = None,
 ) -> Reduction:  # fmt: skip
-    """Reduce a quantity to quantiles at probabilities p, each to 0.4 % of its value."""
+    """Reduce a quantity to quantiles at probabilities p, each to 0.4 % of its value.
+
+    `of`, `name` and `every` are as in `moments`.
+    """
     at = np.asarray(p, float)
     if at.ndim != 1 or not ((at >= 0.0) & (at <= 1.0)).all():
         raise ArgumentError(f"quantiles: `p` must be a list of probabilities between 0 and 1, not {p!r}")
@@ -329,14 +335,20 @@ def quantiles(
 def worst(
     of: Of, *, count: int = 10, largest: bool = True, name: str | None = None, every: int | None = None
 ) -> Reduction:
-    """Reduce a quantity to the members with its largest values, or its smallest."""
+    """Reduce a quantity to `count` members with its largest values, or, without `largest`, its smallest.
+
+    `of`, `name` and `every` are as in `moments`.
+    """
     return _Worst(_named(of, name, "worst"), of, int(count), bool(largest), every)
 
 
 def coverage(
     of: Of, *, low: float = -math.inf, high: float = math.inf, name: str | None = None, every: int | None = None
 ) -> Reduction:
-    """Reduce a quantity to the share of members for which it lies within limits, with its confidence."""
+    """Reduce a quantity to the share of members for which it lies from `low` to `high`, with its confidence.
+
+    `of`, `name` and `every` are as in `moments`.
+    """
     return _Coverage(_named(of, name, "coverage"), of, float(low), float(high), every)
 
 

@@ -89,8 +89,8 @@ def _divergence(members: Members, k: int) -> str:
     return f"the state is not finite at t = {members.t[int(np.argmin(fine))]:g} s, or before"
 
 
-def _variant(study: Ensemble, drawn: dict[str, AnyArray], rows: slice) -> Robot:
-    """Return the robot with the parameters of some members."""
+def _variant(study: Ensemble, drawn: dict[str, AnyArray], rows: slice | int) -> Robot:
+    """Return the robot with the parameters of some members, or of one."""
     fields: dict[str, Any] = {}
     for name, x in drawn.items():
         if name.startswith("parameters."):
@@ -102,8 +102,7 @@ def _variant(study: Ensemble, drawn: dict[str, AnyArray], rows: slice) -> Robot:
                 fields[field] = values
     if not fields:
         return study.robot
-    found: Robot = study.robot.vary(**fields)
-    return found
+    return study.robot.vary(**fields)
 
 
 def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], failures: dict[int, str]) -> Members:
@@ -153,7 +152,7 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
         one = slice(k, k + 1)
         results.append(None)
         try:
-            robot = _single(_variant(study, drawn, one))
+            robot = _variant(study, drawn, k)
             tau = study.fresh_controller()
             if tau is None and "forces" in drawn:
                 tau = _rows(drawn["forces"], one)[0]
@@ -173,9 +172,3 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
         elif rows < len(t):  # an event ended it
             q[k, rows:], v[k, rows:] = result.q[-1], result.v[-1]
     return Members(study.robot, first, q, v, t, drawn, tuple(results))
-
-
-def _single(robot: Robot) -> Robot:
-    """Return the one robot of a batch of one."""
-    shape: tuple[int, ...] = getattr(robot, "batch_shape", ())
-    return robot[0] if shape else robot  # type: ignore[index]
