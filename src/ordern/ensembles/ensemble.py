@@ -224,7 +224,7 @@ class Ensemble:
         return copy.deepcopy(self.controller)
 
     def labels(self, dim: str) -> Sequence[str] | None:
-        """Return the names along a dimension of results, if it has some."""
+        """Return the names along the dimension `dim` of results, if it has some."""
         if dim == "velocity":
             return _coordinates(self.robot, "v")
         return _coordinates(self.robot, "q") if dim == "position" else None
