@@ -311,3 +311,26 @@ def _pinocchio(pin: Any, robot: on.Robot, q: Array, v: Array, tau: Array) -> lis
     pin.constraintDynamics(model, data, *theirs, models, datas, settings)
     pin.computeConstraintDynamicsDerivatives(model, data, models, datas, settings)
     return [np.array(x)[np.ix_(order, order)] for x in (data.ddq_dq, data.ddq_dv, data.ddq_dtau)]
+
+
+@pytest.mark.slow
+def test_sets_of_parameters() -> None:
+    """Derivatives of robots with sets of numbers have the leading shape of the sets."""
+    robot = on.load("four-bar")
+    q = robot.assemble().q
+    v, tau = robot.project_velocity(q, [2.0, 0.0, 0.0], keep="drive"), np.ones((4, 1, 1, 3))
+    gravity = [[0.0, 0.0, -9.8], [0.0, 0.0, -1.0], [0.0, 0.0, -3.0]]
+    grid = robot.vary(mass={"coupler": [[0.1], [0.2]]}, gravity=gravity)
+    one = grid.folded((1, 2))
+    d, known = (x.derivatives.forward_dynamics(q, v, tau) for x in (grid, one))
+    assert d.q.shape == (4, 2, 3, 3, 3)
+    assert_close(d.q[2, 1, 2], known.q[2, 0, 0], CLOSE)
+    dq = np.array([0.3, -0.2, 0.5])
+    assert_close(grid.jvp("forward_dynamics", (q, v, tau), (dq,)), d.q @ dq, CLOSE)
+    assert_close(grid.vjp("forward_dynamics", (q, v, tau), np.ones(3), wrt="q").q, d.q.sum(axis=-2), CLOSE)
+    wrenches = grid.vjp("joint_wrenches", {"q": q, "v": v, "tau": tau[0, 0, 0]}, np.ones((3, 6)))
+    assert wrenches.tau.shape == (2, 3, 3)
+    for dt in (None, 0.01):
+        whole = grid.linearise(q, v, dt=dt)
+        assert whole.positions == one.linearise(q, v, dt=dt).positions
+        assert_close(whole.A[1, 2], one.linearise(q, v, dt=dt).A, CLOSE)

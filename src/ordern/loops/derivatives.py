@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from .dynamics import BAUMGARTE, along, closed_dynamics
 from .implicit import ImplicitMotion, refuse_singular
 from .kernels import Array, in_single
 from .motion import ClosedMotion
+from .sets import by_sets
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,6 +49,9 @@ _SETTINGS = ("check", "tolerance", "rank", "stabilise", "loop_forces")
 _CORES = {"external": 2, "t": 0}
 """The numbers of dimensions of one state, where it is not 1."""
 
+_MORE, _WEIGHTS = "tangent of ", "weights"
+"""Names of arrays besides the arguments."""
+
 Changes = dict[str, Array]
 """Arrays by the names of arguments."""
 
@@ -56,11 +60,70 @@ def closed_derivatives(
     robot: Robot, question: str, arguments: Any, settings: Mapping[str, Any], method: str | None, threads: int | None
 ) -> Any:
     """Return the derivatives of a function of `CLOSED`: an object with `jvp`, `vjp` and `matrices`."""
+    if robot.batch_shape:
+        return _OfSets(robot, question, arguments, settings, method, threads)
     if question == "actuation":
         from .actuation_derivatives import ActuationDerivatives
 
         return ActuationDerivatives(robot, arguments, settings)
     return ClosedDerivatives(robot, question, arguments, settings, method, threads)
+
+
+class _OfSets:
+    """The derivatives of a robot with sets of parameters."""
+
+    def __init__(self, robot: Robot, question: str, arguments: Any, settings: Mapping[str, Any], *how: Any) -> None:
+        self.robot, self.question, self.settings, self.how = robot, question, settings, how
+        self.given = named_arguments(question, "arguments", arguments, CLOSED[question])
+        if "external" in self.given:
+            self.given["external"] = robot._forces(self.given["external"])
+
+    def _asked(
+        self, more: Mapping[str, Any], function: Callable[[Any, dict[str, Any]], Sequence[Array]]
+    ) -> list[Array]:
+        """Return arrays that a function of the derivatives of one robot, and of further arrays, returns."""
+
+        def of(one: Robot, arrays: dict[str, Any]) -> Sequence[Array]:
+            mine = {x: arrays.pop(x) for x in self.given}
+            return function(closed_derivatives(one, self.question, mine, self.settings, *self.how), arrays)
+
+        cores = dict(_CORES) | {f"{_MORE}{x}": n for x, n in _CORES.items()} | {_WEIGHTS: self._rank}
+        return by_sets(self.robot, {**self.given, **more}, cores, of)
+
+    @property
+    def _rank(self) -> int:
+        return 2 if self.question in ("joint_wrenches", "constraint_forces", "link_accelerations") else 1
+
+    def jvp(self, tangents: Any) -> Array:
+        """Return the rate of the answer while the arguments vary along tangents."""
+        named = named_arguments(self.question, "tangents", tangents, CLOSED[self.question])
+        more = {f"{_MORE}{x}": y for x, y in named.items()}
+        (found,) = self._asked(more, lambda d, arrays: [d.jvp({x.removeprefix(_MORE): y for x, y in arrays.items()})])
+        return found
+
+    def vjp(self, cotangent: Any, wrt: str | Sequence[str] | None) -> Any:
+        """Return the gradients of the sum of cotangent times answer by arguments, a named tuple."""
+        names: list[str] = []
+
+        def of(d: Any, arrays: dict[str, Any]) -> Sequence[Array]:
+            found = d.vjp(arrays[_WEIGHTS], wrt)
+            names[:] = found._fields
+            return list(found)
+
+        arrays = self._asked({_WEIGHTS: cotangent}, of)
+        return _named("Gradient", tuple(names))(*arrays)
+
+    def matrices(self, wrt: str | Sequence[str] | None) -> Any:
+        """Return the derivatives by arguments, a named tuple of arrays: the answer's shape, then the argument's."""
+        names: list[str] = []
+
+        def of(d: Any, arrays: dict[str, Any]) -> Sequence[Array]:
+            found = d.matrices(wrt)
+            names[:] = found._fields
+            return list(found)
+
+        arrays = self._asked({}, of)
+        return _named("Derivative", tuple(names))(*arrays)
 
 
 def arguments_and_settings(

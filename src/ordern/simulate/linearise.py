@@ -36,6 +36,7 @@ from ..errors import ArgumentError
 from ..loops.consistent import require_consistent, tolerance_of
 from ..loops.implicit import ImplicitMotion, refuse_singular
 from ..loops.kernels import in_single, kept_freedoms
+from ..loops.sets import by_sets
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
 from .integrators.tangent_machine import TangentMachine, Varied
@@ -109,6 +110,9 @@ def linearise(
             raise ArgumentError(f"linearise: loop {x.loop.name!r} is driven by time; its motion is not linearised")
     if not robot.nc and robot.nv <= _MOST and (h is None or tableau(method).exponential) and not turning(robot):
         return _of_arm(robot, q, v, tau, external, smoothing, h)
+    if robot.batch_shape:
+        settings = {"dt": dt, "method": method, "smoothing": smoothing, "independent": independent}
+        return _of_sets(robot, {"q": q, "v": v, "tau": tau}, external, settings)
     single = in_single(*(x for x in (q, v, tau) if x is not None))
     q = array(q, (..., robot.nq), "linearise: q")
     rest = np.zeros(robot.nv)
@@ -132,6 +136,28 @@ def linearise(
     found.velocities = tuple(k - robot.nv for k in rows if k >= robot.nv)
     found._lift = lift.reshape(*batch, *lift.shape[1:]).astype(kind)
     found._rest = lambda: (q1.reshape(*batch, -1).astype(kind), v1.reshape(*batch, -1).astype(kind))
+    return found
+
+
+def _of_sets(robot: Robot, given: dict[str, Any], external: Any, settings: dict[str, Any]) -> Linearisation:
+    """Return the linearised motion of a robot with sets of parameters, set after set."""
+    arrays = {x: y for x, y in given.items() if y is not None}
+    if external is not None:
+        arrays["external"] = robot._forces(external)
+    places: list[Any] = []
+
+    def of(one: Robot, some: dict[str, Any]) -> tuple[AnyArray, ...]:
+        found = linearise(one, **some, **settings)
+        places[:] = [found.positions, found.velocities]
+        if settings["independent"] is None and robot.nc:  # the same for all sets
+            names = [c.name for c in robot.independent if c.nv and {*range(c.v.start, c.v.stop)} <= {*found.positions}]
+            settings["independent"] = names
+        return found.A, found.B, found.lift, found.q, found.v
+
+    A, B, lift, q, v = by_sets(robot, arrays, {"external": 2}, of)
+    found = Linearisation(A, B)
+    found.positions, found.velocities = places
+    found._lift, found._rest = lift, lambda: (q, v)
     return found
 
 
