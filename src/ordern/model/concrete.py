@@ -41,8 +41,9 @@ class ConcreteTree(Tree):
         structure, `entry` returns a number that varies, by its place (see `varied_rows`), or `values` are all numbers
         that vary, as users know them.
         """
-        self.model, self.number, self.values = model, number, values
-        """The model; the conversion of constants; the numbers that vary as users know them, or None."""
+        self.model, self.number = model, number
+        self.values = values
+        """The numbers that vary as users know them; None if all are fixed, or if they are not known here."""
         if values is not None:
             needed = varied_rows(model, regroup)
             entry = needed.evaluated(needed.nodes, values).__getitem__
@@ -54,10 +55,10 @@ class ConcreteTree(Tree):
             rows = self._varied.rows
         else:
             rows = (regrouped(t) if regroup else t.rows).tolist()
-        if number is not None:
-            rows = [[number(x) if isinstance(x, float) else x for x in row] for row in rows]
         if entry is not None and self._varied is not None:
-            rows = [self._varied.filled(row, entry) for row in rows]
+            rows = [self._varied.filled(row, entry, number) for row in rows]
+        elif number is not None:
+            rows = [[number(x) for x in row] for row in rows]
         self._index = [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
         self._parent = [Index(int(p)) for p in t.parent]
 

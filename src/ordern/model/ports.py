@@ -105,10 +105,10 @@ class PortKind:
 
 PORT_KINDS = {
     "q": PortKind(("q",), "positions: nq", offset=True),
-    "coordinates": PortKind(("q",), "positions as plain numbers, all of which may vary: nq", offset=True),
-    "coordinate_rates": PortKind(("q",), "rates of positions as plain numbers: nq"),
     "v": PortKind(("v",), "velocities or accelerations: nv"),
     "f": PortKind(("v",), "joint forces: nv", adds=True),
+    "coordinates": PortKind(("q",), "positions as plain numbers, all of which may vary: nq", offset=True),
+    "coordinate_rates": PortKind(("q",), "rates of positions as plain numbers: nq"),
     "bodies": PortKind(("body", 6), "a moment and a force for each body", Force.of, turned=True),
     "wrenches": PortKind(("body", 6), "a moment and a force for each body", Force.of, turned=True),
     "scalar": PortKind((), "one number", itemgetter(0)),

@@ -64,9 +64,12 @@ class VariedRows:
         """The place of each number in the array, by the index of its node."""
         return {node.index: k for k, node in enumerate(self.nodes)}
 
-    def filled(self, scalars: Sequence[Scalar], entry: Callable[[int], Scalar]) -> list[Scalar]:
-        """Return scalars with `entry(place)` for those that vary."""
-        return [entry(self.places[x.index]) if isinstance(x, Node) else x for x in scalars]
+    def filled(
+        self, scalars: Sequence[Scalar], entry: Callable[[int], Scalar], number: Callable[[float], Scalar] | None = None
+    ) -> list[Scalar]:
+        """Return scalars with `entry(place)` for those that vary; others are floats, or converted by `number`."""
+        places = self.places
+        return [entry(places[x.index]) if isinstance(x, Node) else x if number is None else number(x) for x in scalars]
 
     @cached_property
     def pattern(self) -> NDArray[np.int64]:
