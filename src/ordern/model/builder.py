@@ -69,6 +69,8 @@ class ModelBuilder(GraphBuilder):
         self._positions: list[NamedPosition] = []
         self._merged: dict[str, tuple[Link, ...]] = {}
         """The links of bodies that were merged before, by the names of the bodies."""
+        self._base_names: dict[str, str] = {}
+        """The name of the base in the model, where it differs from that here: a body may have the name of the base."""
 
     @classmethod
     def of(cls: type[B], model: Model) -> B:
@@ -77,10 +79,13 @@ class ModelBuilder(GraphBuilder):
         builder = cls(model.name, model.gravity, current=model.current)
         builder.source, builder.actuated = model.source, model.motors
         names = {BASE: model.base, **{k: body.name for k, body in enumerate(model.bodies)}}
+        while list(names.values()).count(names[BASE]) > 1:  # a robot that floats, whose root is called "world"
+            names[BASE] += "_"
+            builder._base_names = {names[BASE]: model.base}
         if model.ground is None:
-            builder.body(model.base)
+            builder.body(names[BASE])
         else:
-            builder._add_link(replace(model.ground, name=model.base))
+            builder._add_link(replace(model.ground, name=names[BASE]))
         for k, (body, c) in enumerate(zip(model.bodies, model.joints, strict=True)):
             builder._add_link(body)
             mimic = (model.joints[c.mimic.joint].name, c.mimic.ratio, c.mimic.offset) if c.mimic else None
@@ -426,7 +431,7 @@ class ModelBuilder(GraphBuilder):
             frames=self._placed_frames(layout),
             gravity=(self.gravity[0], self.gravity[1], self.gravity[2]),
             current=(self.current[0], self.current[1], self.current[2]),
-            base="world" if floating else root,
+            base="world" if floating else self._base_names.get(root, root),
             snap=snap,
             loops=loops,
             couplings=couplings,
@@ -449,7 +454,8 @@ class ModelBuilder(GraphBuilder):
 
     def _placed_frames(self, layout: Layout) -> tuple[Frame, ...]:
         """Return the frames of all given bodies, the named frames, the frames of merged joints, and the world."""
-        frames = {body: Frame(body, index, at) for body, (index, at) in layout.placed.items()}
+        placed = {body: at for body, at in layout.placed.items() if body not in self._base_names}
+        frames = {body: Frame(body, index, at) for body, (index, at) in placed.items()}
         for name, (body, at, where) in self._frames.items():
             index, here = layout.on_body(body, at, f"frame {name!r}", where)
             if name in frames:
