@@ -777,11 +777,16 @@ class TestNotes:
         text = arm('<joint name="link_joint"/>', after=other + tendon)
         without, robot = (on.load(text.format(armature)) for armature in (0, 5))
         c, q, v = np.array([2.0, -3.0]), np.array([0.3, 0.1]), np.array([1.0, 2.0])
-        assert_close(robot.mass_matrix(q), without.mass_matrix(q) + 5.0 * np.outer(c, c), ROUNDING)
-        a = robot.forward_dynamics(q, v, c)
-        assert_close(robot.inverse_dynamics(q, v, a), c, INVERSION)
-        assert_close(robot.kinetic_energy(q, v) - without.kinetic_energy(q, v), 2.5 * (c @ v) ** 2, ROUNDING)
-        assert (robot.nv, robot.mass, robot.com(q).tolist()) == (2, without.mass, without.com(q).tolist())
+
+        def ask(model: on.Robot, question: str, *given: np.ndarray) -> np.ndarray:
+            return np.asarray(model.kernel(question, way="interpreted")(*given))
+
+        assert_close(ask(robot, "mass_matrix", q), ask(without, "mass_matrix", q) + 5.0 * np.outer(c, c), ROUNDING)
+        a = ask(robot, "forward_dynamics", q, v, c)
+        assert_close(ask(robot, "inverse_dynamics", q, v, a), c, INVERSION)
+        energy = ask(robot, "kinetic_energy", q, v) - ask(without, "kinetic_energy", q, v)
+        assert_close(energy, 2.5 * (c @ v) ** 2, ROUNDING)
+        assert (robot.nv, robot.mass) == (2, without.mass)
         assert [found.severity for found in robot.check().findings] == ["info"] * len(robot.check().findings)
         assert "joints of several branches" in robot.to_mjcf()
 

@@ -184,8 +184,8 @@ def _check_length(tendon: Tendon, tree: Tree, what: str, armature: float) -> Non
     if len({id(on[site]) for site in tendon.sites}) > 1:
         raise ModelError(
             f"{what} is spatial and has armature {armature:g}; the mass matrix would depend on its path, which is not "
-            "modelled. Set the armature to zero, or model the tendon as a body with a mass on a slide joint, which "
-            "<equality> connects to the other end",
+            "modelled. Set the armature to zero, or model the tendon as a strut: a light body on a ball joint at one "
+            "end, and on it a slide joint with the armature, whose body a <connect> holds at the other end",
             tendon.element.where,
         )
 
