@@ -19,9 +19,9 @@ OTHER = {"inverse_dynamics": "newton-euler-absolute", "forward_dynamics": "compo
 FREE = tuple(x for x in ALL_JOINTS if x is not on.Fixed)
 
 
-def _robot(seed: int) -> on.Robot:
-    """Robots with all joints in turn: on a fixed base, floating, with mimic joints, on several roots."""
-    joints = [FREE[(5 * seed + k) % len(FREE)] for k in range(5)]
+def _robot(seed: int, n: int = 5) -> on.Robot:
+    """Robots with all joints in turn: on a fixed base, floating, with mimic joints."""
+    joints = [FREE[(n * seed + k) % len(FREE)] for k in range(n)]
     if seed == 2:
         joints = [on.Revolute, on.Prismatic, on.Spherical, on.Revolute]
     if seed == 0:  # short: this one is tested always
@@ -61,13 +61,13 @@ def test_texts_are_the_derivatives(question: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("way", ["unrolled", "rolled"])
 def test_ways_of_running_agree(question: str, seed: int, way: str) -> None:
-    robot = _robot(seed)
-    for more in (False, True):
-        given = list(_given(robot, question, 19, more).values())  # several tiles: none finds numbers of another
-        kernel = robot.kernel(f"{question}_derivatives", present=MORE if more else (), way=way)
-        expected = kernel.with_way("interpreted")(*given)
-        assert_close(kernel(*given), expected, CLOSE[question])
-        assert_close(kernel(*given), expected, CLOSE[question])
+    robot = _robot(seed, 3)
+    given = list(_given(robot, question, 19, more=True).values())  # several tiles: none finds numbers of another
+    kernel = robot.kernel(f"{question}_derivatives", present=MORE, way=way)
+    expected = kernel.with_way("interpreted")(*given)
+    assert_close(kernel(*given), expected, CLOSE[question])
+    assert_close(kernel(*given), expected, CLOSE[question])
+    if seed < 2:
         single = kernel(*(np.asarray(x, np.float32) for x in given))
         assert single.dtype == np.float32
         assert_close(single, expected, 2e-2)
@@ -75,22 +75,22 @@ def test_ways_of_running_agree(question: str, seed: int, way: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_matrices_by_some_of_the_arguments(question: str) -> None:
-    """Short robots and long ones, by one argument, by all, and by others beside them."""
-    for robot in (_robot(1), random_robot(5, 14, (on.Revolute, on.Spherical), floating=True)):
-        given = _given(robot, question, 3, more=False)
-        every = getattr(robot.derivatives, question)(**given)
-        expected = getattr(robot.derivatives, question)(**given, method=OTHER[question])
-        assert every._fields == expected._fields == QUESTIONS[question]
-        for name in every._fields:
-            assert_close(getattr(every, name), getattr(expected, name), CLOSE[question])
-            [one] = getattr(robot.derivatives, question)(**given, wrt=name)
-            assert_close(one, getattr(every, name), CLOSE[question])
-        pushed = getattr(robot.derivatives, question)(
-            **given, base_velocity=np.zeros(6), wrt=("base_velocity", QUESTIONS[question][2])
-        )
-        assert pushed._fields == (QUESTIONS[question][2], "base_velocity")
-        assert_close(pushed[0], every[2], CLOSE[question])
+@pytest.mark.parametrize("most", [1, 10_000], ids=["long", "short"])
+def test_matrices_by_some_of_the_arguments(question: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one argument, by all, and by others beside them, as of robots that are too long for one piece of code."""
+    monkeypatch.setattr("ordern.derivatives._MOST_AT_ONCE", most)
+    robot = random_robot(5, 3, (on.Revolute, on.Spherical))
+    given, last = _given(robot, question, 3, more=False), QUESTIONS[question][2]
+    ask = getattr(robot.derivatives, question)
+    every, expected = ask(**given), ask(**given, method=OTHER[question])
+    assert every._fields == expected._fields == QUESTIONS[question]
+    for name in every._fields:
+        assert_close(getattr(every, name), getattr(expected, name), CLOSE[question])
+        [one] = ask(**given, wrt=name)
+        assert_close(one, getattr(every, name), CLOSE[question])
+    pushed = ask(**given, base_velocity=np.zeros(6), wrt=("base_velocity", last))
+    assert pushed._fields == (last, "base_velocity")
+    assert_close(pushed[0], every[2], CLOSE[question])
 
 
 def test_bodies_in_a_fluid_have_derivatives_of_their_graph() -> None:

@@ -93,7 +93,8 @@ def _compile_columns(code: StraightCode, layout_for: Callable[[int], Layout], dt
     """Compile straight-line code with loops over columns."""
     on = target(dtype, lanes)
     layout = layout_for(on.lanes)
-    body, workspace = emit_columns(code, layout, on, prefetches(layout, on))
+    arguments = [line for line in prefetches(layout, on) if not line.write]  # the result is too long for the cache
+    body, workspace = emit_columns(code, layout, on, arguments)
     made = _assembled(body, layout, on, prefetching=True)
     return Code("unrolled", made, workspace, code.operations, on.lanes)
 

@@ -21,6 +21,7 @@ from ...model import Base, Bodies, Field, Index, Joints, Output, Tree
 from ...records import dataclass
 from ...spatial import Columns, Force, Forces, Inertia, Motion, Pose, Transform, Turn, plus_diagonal
 from ...spatial.linear import ZERO3, cross, transpose
+from .body_coriolis import BodyCoriolis
 
 __all__ = ["Absolute", "absolute", "forces", "mass_matrix"]
 
@@ -37,7 +38,9 @@ class Absolute:
     moving: Field[Columns]
     """v_p x S: the rates of the columns with the motion of the parent."""
     inertia: Field[Inertia]
-    momentum: Field[Force]
+    coriolis: Field[BodyCoriolis]
+    push: Field[Force]
+    """The force v x* I v - external that keeps a body without acceleration."""
     to_root: Field[Any]
     """The transform from the base to a root body; None for other bodies."""
 
@@ -46,16 +49,12 @@ class Absolute:
         X = self.to_root[i]
         return of[p] if X is None else X @ of[p]
 
-    def place(self, i: Index) -> Transform:
-        """Return the transform from the common frame to that of body i."""
-        return Transform(Turn(transpose(self.pose[i].rotation)), self.pose[i].position)
 
-
-def absolute(tree: Tree, q: Joints, qd: Joints, v0: Base) -> Absolute:
+def absolute(tree: Tree, q: Joints, qd: Joints, external: Bodies, v0: Base) -> Absolute:
     """Return the bodies at the position q and velocity qd, on a base that moves at v0."""
     pose, v = tree.field(Pose), tree.field(Motion, base=v0[tree.base])
-    inertia, momentum = tree.field(Inertia), tree.field(Force)
-    found = Absolute(pose, tree.own(), v, tree.own(), tree.own(), inertia, momentum, tree.own())
+    inertia, coriolis, push = tree.field(Inertia), tree.field(BodyCoriolis), tree.field(Force)
+    found = Absolute(pose, tree.own(), v, tree.own(), tree.own(), inertia, coriolis, push, tree.own())
     for i, p in tree.outward():
         X = i.transform(q[i])
         on_base = tree.on_base(i)
@@ -65,26 +64,27 @@ def absolute(tree: Tree, q: Joints, qd: Joints, v0: Base) -> Absolute:
         found.above[i] = vp = found.parent(i, p, v)
         found.moving[i] = Columns(tuple(vp.cross(t) for t in S.columns))
         v[i] = vp + S @ qd[i]
-        Z = found.place(i)
+        Z = Transform(Turn(transpose(pose[i].rotation)), pose[i].position)
         inertia[i] = Z.T @ i.inertia @ Z
-        momentum[i] = inertia[i] @ v[i]
+        momentum = inertia[i] @ v[i]
+        coriolis[i] = BodyCoriolis.of(inertia[i], v[i], momentum)
+        push[i] = v[i].cross(momentum) - Z.T @ external[i]
     return found
 
 
 def forces(
-    tree: Tree, bodies: Absolute, q: Joints, qd: Joints, qdd: Joints | None, external: Bodies, v0: Base, a0: Base
+    tree: Tree, bodies: Absolute, q: Joints, qd: Joints, qdd: Joints | None, v0: Base, a0: Base
 ) -> tuple[Field[Motion], Field[Force]]:
     """Return the acceleration of each body's parent, and the force that moves each body; without `qdd` it is zero."""
     started, moved = tree.base_acceleration + a0[tree.base], v0[tree.base]
     a = tree.field(Motion, base=started - Motion(ZERO3, cross(moved.angular, moved.linear)))
     above, f = tree.own(), tree.field(Force)
     for i, p in tree.outward():
-        S, v = bodies.S[i], bodies.v[i]
         above[i] = ap = bodies.parent(i, p, a)
         a[i] = ap + bodies.moving[i] @ qd[i] + bodies.pose[i] @ i.bias(q[i], qd[i])
         if qdd is not None:
-            a[i] = a[i] + S @ qdd[i]
-        f[i] = bodies.inertia[i] @ a[i] + v.cross(bodies.momentum[i]) - bodies.place(i).T @ external[i]
+            a[i] = a[i] + bodies.S[i] @ qdd[i]
+        f[i] = bodies.inertia[i] @ a[i] + bodies.push[i]
     return above, f
 
 

@@ -9,6 +9,10 @@
 
 V has its entries in the places of U^T. Products with it have no chains of operations that wait for each other, as the
 solutions with U have, and where z is zero, in limbs beside that of the column, they cost nothing.
+
+A free joint at the base moves the whole robot as one: M psi' and M phi' are parts of its columns, so that psi' and phi'
+are parts of the answer, without a solution. Exactly zero is therefore the change of all other accelerations with the
+pose of a robot, and with its linear velocity.
 Columns do not depend on each other (`tree.each_column`): short robots get straight-line code for all of them, others a
 loop over the columns of each limb. Cost: order n d^2, where d is the depth of the tree.
 
@@ -17,6 +21,8 @@ Reference: Carpentier and Mansard 2018, Analytical derivatives of rigid body dyn
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ...graph import Scalar
 from ...model import Base, Bodies, Field, Freedom, Index, Joints, Output, Tree
@@ -44,15 +50,18 @@ def common_frame(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodie
     found, M = tree.output("matrices"), tree.output("symmetric")
     tree.clear(found)
     dq, dqd, inverse = (found.part(k, "matrix") for k in range(3))
-    bodies = absolute(tree, q, qd, v0)
+    bodies = absolute(tree, q, qd, external, v0)
     composites = mass_matrix(tree, bodies, M)
     solver = _Solver(tree, M)
-    _, f = forces(tree, bodies, q, qd, None, external, v0, a0)
+    _, f = forces(tree, bodies, q, qd, None, v0, a0)
     qdd = _Accelerations(solver.solved(_excess(tree, bodies, q, qd, tau, f)))
-    moved = forces(tree, bodies, q, qd, qdd, external, v0, a0)
-    partials(tree, bodies, composites, moved, (q, qd, qdd), (dq, dqd))
+    moved = forces(tree, bodies, q, qd, qdd, v0, a0)
+    free = tree.output("matrix"), tree.output("matrix")
+    for E in free:
+        tree.clear(E)
+    partials(tree, bodies, composites, moved, (q, qd, qdd), (dq, dqd), free)
     for c in tree.each_column():
-        solver.solve(_Column(dq, c), _Column(dqd, c))
+        solver.solve((_Column(dq, c), _Column(dqd, c)), [_Column(E, c) for E in free])
     for c in tree.each_column():
         solver.invert(inverse, c)
     return found
@@ -107,8 +116,8 @@ class _Solver:
             for i in tree.elimination_path(k):
                 self._V[k, i] = M[k, i]
 
-    def solve(self, *columns: Output | _Column) -> None:
-        """Put -M^-1 x in the place of each column x."""
+    def solve(self, columns: Sequence[Output | _Column], less: Sequence[_Column] = ()) -> None:
+        """Put -M^-1 x in the place of each column x; subtract columns that are known."""
         tree, V = self._tree, self._V
         scratch = [(x, tree.output("v")) for x in columns]
         for k in tree.freedoms():
@@ -121,13 +130,15 @@ class _Solver:
         for k in tree.freedoms():
             for x, z in scratch:
                 x[k] = z[k] = z[k] * self._minus[k]
+            for (x, _), e in zip(scratch, less, strict=False):
+                x[k] = x[k] - e[k]
             for i in tree.elimination_path(k):
                 for x, z in scratch:
                     x[k] = x[k] + V[k, i] * z[i]
 
     def solved(self, x: Output) -> Output:
         """Put -M^-1 x in the place of x; return it."""
-        self.solve(x)
+        self.solve([x])
         return x
 
     def invert(self, Y: Output, c: Freedom) -> None:

@@ -25,16 +25,16 @@ Differs: B has 12 numbers and acts on angular velocities; subspaces may depend o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...graph import Scalar
 from ...model import Base, Bodies, Field, Index, Joints, Output, Tree
 from ...records import dataclass
-from ...spatial import Columns, Force, Forces, Inertia, Motion
+from ...spatial import Columns, Force, Forces, Inertia, Motion, Units
 from ...spatial.linear import Vector3, dot
 from ..method_limits import no_fluid
 from ..registry import algorithm
 from .absolute import Absolute, absolute, forces, mass_matrix
-from .body_coriolis import BodyCoriolis
 from .joint_rates import GyrationRates, gyration_rates, joint_rates
 
 __all__ = ["common_frame", "partials"]
@@ -56,9 +56,9 @@ def common_frame(tree: Tree, q: Joints, qd: Joints, qdd: Joints, external: Bodie
     """Return dtau/dq, dtau/dqd and M for motions (q, qd, qdd) of the joints, and (v0, a0) of the base."""
     found = tree.output("matrices")
     dq, dqd, M = found.part(0, "matrix"), found.part(1, "matrix"), found.part(2, "symmetric")
-    bodies = absolute(tree, q, qd, v0)
+    bodies = absolute(tree, q, qd, external, v0)
     composites = mass_matrix(tree, bodies, M)
-    moved = forces(tree, bodies, q, qd, qdd, external, v0, a0)
+    moved = forces(tree, bodies, q, qd, qdd, v0, a0)
     partials(tree, bodies, composites, moved, (q, qd, qdd), (dq, dqd))
     return found
 
@@ -81,13 +81,23 @@ def partials(
     moved: tuple[Field[Motion], Field[Force]],
     state: tuple[Joints, Joints, Joints],
     results: tuple[Output, Output],
+    free: tuple[Output, Output] | None = None,
 ) -> None:
-    """Set the derivatives by position and velocity: `results`; `moved` are the accelerations of parents, and forces."""
-    (Ic, Fa), (above, f), (dq, dqd), S = composites, moved, results, bodies.S
-    B, changes = tree.field(BodyCoriolis), tree.own(_Changes)
+    """Set the derivatives by position and velocity: `results`; `moved` are the accelerations of parents, and forces.
+
+    With `free`, the columns of a free joint at the base are set without their parts M psi' and M phi', and psi' and
+    phi' are set in `free`: these motions of the whole robot need no solution with M.
+    """
+    (Ic, Fa), (above, f), (dq, dqd), S, B = composites, moved, results, bodies.S, bodies.coriolis
+    changes = tree.own(_Changes)
     for i, _ in tree.outward():
-        changes[i] = _changes(bodies, above[i], state, i)
-        B[i] = BodyCoriolis.of(bodies.inertia[i], bodies.v[i], bodies.momentum[i])
+        x = _changes(bodies, above[i], state, i)
+        if free is not None and tree.on_base(i) and _is_free(i, state[0]):
+            for E, motions in zip(free, (x.psi_rate, x.phi_rate), strict=True):
+                E[i, i] = tuple(zip(*(m.scalars for m in motions), strict=True))
+            none = (Motion.zero(),) * 6
+            x = replace(x, psi_rate=none, phi_rate=none)
+        changes[i] = x
 
     for i, p in tree.inward():
         x, columns = changes[i], S[i].columns
@@ -104,6 +114,12 @@ def partials(
             dqd[i, j] = _products(F, y.phi_rate, G, tuple(t.angular for t in S[j].columns))
         B[p] += B[i]
         f[p] += f[i]
+
+
+def _is_free(i: Index, q: Joints) -> bool:
+    """Return True if a joint has all six unit motions, and its drive no inertia."""
+    S = i.subspace(q[i])
+    return isinstance(S, Units) and S.axes == tuple(range(6)) and not i.kind.has_armature
 
 
 def _changes(bodies: Absolute, ap: Motion, state: tuple[Joints, Joints, Joints], i: Index) -> _Changes:
