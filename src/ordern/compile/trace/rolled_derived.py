@@ -7,8 +7,8 @@ answers that are positions or poses come from their rates in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ...algorithms.derivatives.derived import Derived, _Ends, tangent_kind
 from ...algorithms.derivatives.dynamics_gradient import dynamics_gradient, has_dynamics_gradient
@@ -19,7 +19,7 @@ from ...model import Index, Output, core_size, result_scalars
 from ...records import dataclass
 from ...spatial import Freedoms
 from .rolled_forward import Forward
-from .rolled_program import Clear, Copy, Memory, Place, Position
+from .rolled_program import Clear, Copy, Memory, Place, Position, Terms
 from .rolled_reverse import Reverse
 
 if TYPE_CHECKING:
@@ -42,17 +42,20 @@ class _Answer:
     """The number of further numbers."""
 
 
-def trace_derived(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], options: dict[str, Any]) -> None:
-    """Trace a derivative, given the memories of its arguments by name; the result is in the program's result."""
+def trace_derived(
+    tree: RolledTree, derived: Derived, inputs: dict[str, Memory], options: dict[str, Any], inner: bool = False
+) -> _Answer:
+    """Trace a derivative, given the memories of its arguments by name.
+
+    It is the result of the program, or if it is `inner`, to be differentiated again, in arrays.
+    """
     extra = [p.name for p in derived.asked.inputs if p.name not in {x.name for x in derived.base.inputs}]
     if _has_sweeps(tree, derived):
-        _sweep(tree, derived, inputs, inputs[extra[0]])
-        return
+        return _sweep(tree, derived, inputs, inputs[extra[0]])
     answer = _traced(tree, derived, inputs, options)
     if derived.mode == "jvp":
-        _Rates(tree, derived, inputs, answer).trace(dict(zip(derived.wrt, extra, strict=True)))
-    else:
-        _Gradient(tree, derived, inputs, answer).trace(inputs[extra[0]])
+        return _Rates(tree, derived, inputs, answer).trace(dict(zip(derived.wrt, extra, strict=True)), inner)
+    return _Gradient(tree, derived, inputs, answer).trace(inputs[extra[0]])
 
 
 def _has_sweeps(tree: RolledTree, derived: Derived) -> bool:
@@ -61,7 +64,7 @@ def _has_sweeps(tree: RolledTree, derived: Derived) -> bool:
     return dynamics and has_dynamics_gradient(tree.model)
 
 
-def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotangent: Memory) -> None:
+def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotangent: Memory) -> _Answer:
     """Trace the gradient of forward dynamics as sweeps."""
     ports = derived.base.inputs
     kinds = {p.name: tangent_kind(p.kind) for p in ports}
@@ -79,16 +82,14 @@ def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotang
         if x in starts:
             for k, number in enumerate(scalars):
                 tree.store(Place(result, starts[x] + k), number)
+    return _Answer(result, start, None, 0)
 
 
 def _traced(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], options: dict[str, Any]) -> _Answer:
     """Trace the question that is differentiated, or the derivative."""
     base, algorithm = derived.base, derived.algorithm
-    size = core_size(tree.model, base.output, tree.frames)
     if isinstance(algorithm.function, Derived):
-        trace_derived(tree, algorithm.function, inputs, options)
-        assert tree.program.result is not None
-        return _Answer(Memory("array", tree.program.result), size, None, 0)
+        return trace_derived(tree, algorithm.function, inputs, options, inner=True)
     accepted = algorithm.accepts(base)
     arguments = [
         tree.argument(p.kind, inputs[p.name]) if p.name in inputs else tree.zeros(p.kind)
@@ -101,12 +102,21 @@ def _traced(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], optio
     if isinstance(parts[0], Output):
         array, result = parts[0].scalars, parts[1:]
         written = tree.program.arrays[array.number]
-    scalars = result_scalars(result, size - written)
+    scalars = result_scalars(result, core_size(tree.model, base.output, tree.frames) - written)
     more = tree.new_array(len(scalars)) if scalars else None
     if more is not None:
         for k, x in enumerate(scalars):
             tree.store(Place(more, k), x)
     return _Answer(array, written, more, len(scalars))
+
+
+class _Part(NamedTuple):
+    """A body's part of an answer that is not a vector: the addresses of its numbers, and of their tangents."""
+
+    numbers: Terms
+    tangents: Terms
+    columns: list[list[Scalar]]
+    """The tangents for a unit rate of each number."""
 
 
 class _Transformed:
@@ -118,19 +128,30 @@ class _Transformed:
         self.wrt = derived.wrt
         self.kinds = {p.name: p.kind for p in derived.base.inputs}
         mapped = tangent_kind(self.kind) != self.kind
-        self.by_joint, self.by_pose = mapped and answer.array is not None, mapped and answer.array is None
-        if self.by_joint and self.kind != "q":
-            raise CompileError(f"derivatives of answers of the kind {self.kind!r} cannot be compiled as loops")
+        self.by_body, self.by_pose = mapped and answer.array is not None, mapped and answer.array is None
 
     @property
     def answers(self) -> set[Memory]:
         """The memories of the answer."""
         return {m for m in (self.answer.array, self.answer.more) if m is not None}
 
-    def bodies(self) -> Any:
+    def bodies(self) -> Iterator[Index]:
         """Visit the bodies that have coordinates of their own, as a loop of its own."""
         self.tree.begin_section()
-        return ((i, p) for i, p in self.tree.outward() if not i.kind.follows)
+        return (i for i, _ in self.tree.outward() if not i.kind.follows)
+
+    def parts(self, numbers: Memory) -> Iterator[_Part]:
+        """Visit the part of the answer that belongs to each body, given the memory of the answer."""
+        if self.kind == "q":
+            for i in self.bodies():
+                yield _Part(_Q, _V, self.tangents(i, numbers))
+        elif self.kind == "body_poses":
+            self.tree.begin_section()
+            for _ in self.tree.outward():
+                poses, motions = ((16, Position("body", "i")),), ((6, Position("body", "i")),)
+                yield _Part(poses, motions, self.poses(self.read(numbers, 0, poses, 16)))
+        else:
+            raise CompileError(f"derivatives of answers of the kind {self.kind!r} cannot be compiled as loops")
 
     def read(self, memory: Memory, offset: int, terms: Any, count: int) -> list[Node]:
         """Read numbers of one body."""
@@ -154,7 +175,7 @@ class _Transformed:
         return columns
 
     def poses(self, results: Sequence[Scalar]) -> list[list[Scalar]]:
-        """Return the tangents of poses for unit rates of each of their numbers."""
+        """Return the tangents of poses, or of joints that close loops, for unit rates of each of their numbers."""
         ends = _Ends(cast("Any", self.tree), self.kind, results)
         units = ([float(k == n) for n in range(len(results))] for k in range(len(results)))
         return [ends.tangents(unit) for unit in units]
@@ -163,8 +184,8 @@ class _Transformed:
 class _Rates(_Transformed):
     """The rates of an answer along tangents of arguments."""
 
-    def trace(self, tangents: dict[str, str]) -> None:
-        """Add rates to the program, and make the rates of the answer its result."""
+    def trace(self, tangents: dict[str, str], inner: bool) -> _Answer:
+        """Add rates to the program, and make the rates of the answer its result; or store them in arrays if `inner`."""
         tree, program = self.tree, self.program
         given, program.sections = program.sections, []
         moving = {self.inputs[x]: self._moving(x, self.inputs[name]) for x, name in tangents.items()}
@@ -173,58 +194,59 @@ class _Rates(_Transformed):
         program.sections[:0] = before
         tree.begin_section()
         array, more = (None if m is None else forward.array(m) for m in (self.answer.array, self.answer.more))
-        if self.by_joint:
-            self._joints(array)
-            return
-        program.result = None
+        if self.by_body:
+            return self._bodies(array)
+        size, found = self.answer.size, self._numbers(more)
+        program.result, result = None, None
         if self.answer.array is not None:
-            result = tree.new_array(self.answer.size) if array is None else array
+            result = tree.new_array(size) if array is None else array
             program.result = result.number
             if array is None:
                 tree.block.steps.append(Clear(result))
-        if self.answer.more is not None:
-            self._numbers(self.answer.more, more)
+        end = tree.new_array(len(found)) if inner and found else None
+        for k, x in enumerate(found):
+            tree.store(Place(Memory("result"), size + k) if end is None else Place(end, k), x)
+        return _Answer(result, size, end, len(found))
 
     def _moving(self, name: str, tangent: Memory) -> Memory:
         """Return the memory of the rates of an argument: of a position, from a velocity."""
         if self.kinds[name] != "q" or _is_plain(self.tree):
             return tangent
         rates = self.tree.new_array(self.tree.model.nq)
-        for i, _ in self.bodies():
+        for i in self.bodies():
             columns = self.rates(i, self.inputs[name])
             v = self.read(tangent, 0, _V, i.kind.joint.nv)
             for k in range(i.kind.joint.nq):
                 self.tree.store(Place(rates, k, _Q), _dot(v, [column[k] for column in columns]))
         return rates
 
-    def _joints(self, rates: Memory | None) -> None:
-        """Store the tangents of positions."""
-        position = self.answer.array
-        assert position is not None
-        result = self.tree.new_array(self.tree.model.nv)
+    def _bodies(self, rates: Memory | None) -> _Answer:
+        """Store the tangents of positions, or of the poses of all bodies."""
+        numbers = self.answer.array
+        assert numbers is not None
+        result = self.tree.new_array(core_size(self.tree.model, tangent_kind(self.kind)))
         self.program.result = result.number
-        for i, _ in self.bodies():
-            nq, nv = i.kind.joint.nq, i.kind.joint.nv
-            columns = self.tangents(i, position)
-            moving = [0.0] * nq if rates is None else self.read(rates, 0, _Q, nq)
-            for k in range(nv):
-                self.tree.store(Place(result, k, _V), _dot(moving, [column[k] for column in columns]))
+        for part in self.parts(numbers):
+            count = len(part.columns)
+            moving = [0.0] * count if rates is None else self.read(rates, 0, part.numbers, count)
+            for k, row in enumerate(zip(*part.columns, strict=True)):
+                self.tree.store(Place(result, k, part.tangents), _dot(moving, row))
+        return _Answer(result, self.program.arrays[result.number], None, 0)
 
-    def _numbers(self, values: Memory, rates: Memory | None) -> None:
-        """Store the rates of numbers, or the tangents of poses."""
-        tree, count = self.tree, self.answer.count
-        found: list[Scalar] = [0.0] * count if rates is None else self.read(rates, 0, (), count)
-        if self.by_pose:
+    def _numbers(self, rates: Memory | None) -> list[Scalar]:
+        """Return the rates of the numbers after the array, or the tangents of poses."""
+        values, count = self.answer.more, self.answer.count
+        found: list[Scalar] = [0.0] * count if rates is None else [*self.read(rates, 0, (), count)]
+        if self.by_pose and values is not None:
             columns = self.poses(self.read(values, 0, (), count))
             found = [_dot(found, row) for row in zip(*columns, strict=True)]
-        for k, x in enumerate(found):
-            tree.store(Place(Memory("result"), self.answer.size + k), x)
+        return found
 
 
 class _Gradient(_Transformed):
     """The derivatives of a weighted sum of an answer by arguments."""
 
-    def trace(self, cotangent: Memory) -> None:
+    def trace(self, cotangent: Memory) -> _Answer:
         """Append the reverse of the program; its result has the derivatives, one argument after the other."""
         tree, program, model = self.tree, self.program, self.tree.model
         tree.begin_section()
@@ -247,37 +269,38 @@ class _Gradient(_Transformed):
         tree.block.steps.extend(Clear(x) for x in clears)
         Reverse(program, gradients, answers).append()
         for x, bars, at in positions:
-            for i, _ in self.bodies():
+            for i in self.bodies():
                 columns = self.rates(i, self.inputs[x])
                 bar = self.read(bars, 0, _Q, i.kind.joint.nq)
                 for k, column in enumerate(columns):
                     tree.store(Place(result, at + k, _V), _dot(bar, column))
         program.result = result.number
+        return _Answer(result, start, None, 0)
 
     def _weights(self, cotangent: Memory) -> dict[Memory, Place]:
         """Return the places at which the adjoints of the answer begin."""
         tree, answer = self.tree, self.answer
         found: dict[Memory, Place] = {}
-        if self.by_joint:
+        if self.by_body:
             assert answer.array is not None
-            bars = tree.new_array(tree.model.nq)
-            for i, _ in self.bodies():
-                columns = self.tangents(i, answer.array)
-                w = self.read(cotangent, 0, _V, i.kind.joint.nv)
-                for k, column in enumerate(columns):
-                    tree.store(Place(bars, k, _Q), _dot(w, column))
+            bars = tree.new_array(answer.size)
+            for part in self.parts(answer.array):
+                w = self.read(cotangent, 0, part.tangents, len(part.columns[0]) if part.columns else 0)
+                for k, column in enumerate(part.columns):
+                    tree.store(Place(bars, k, part.numbers), _dot(w, column))
             found[answer.array] = Place(bars, 0)
         elif answer.array is not None:
             found[answer.array] = self._copied(answer.array, cotangent)
+        if answer.more is None:
+            return found
         if self.by_pose:
-            assert answer.more is not None
             columns = self.poses(self.read(answer.more, 0, (), answer.count))
             w = self.read(cotangent, 0, (), len(columns[0]))
             bars = tree.new_array(answer.count)
             for k, column in enumerate(columns):
                 tree.store(Place(bars, k), _dot(w, column))
             found[answer.more] = Place(bars, 0)
-        elif answer.more is not None:
+        else:
             found[answer.more] = Place(cotangent, answer.size)
         return found
 

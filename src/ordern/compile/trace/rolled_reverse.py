@@ -26,7 +26,7 @@ from ...graph.derive import reverse
 from ...records import dataclass
 from .rolled_activity import Activity, Lasting, memory_of
 from .rolled_adjoints import Adjoints, Cells
-from .rolled_program import Block, Clear, Copy, Fetch, Loop, Memory, Place, Program, Store
+from .rolled_program import Block, Clear, Copy, Fetch, Fetched, Loop, Memory, Place, Program, Store
 from .rolled_replay import Replay, Tape
 
 __all__ = ["Reverse"]
@@ -99,29 +99,31 @@ class Reverse:
         cells = Cells(draft, self._adjoints.is_fresh if around.direct else lambda place: False)
         ends: list[tuple[Node, Scalar]] = []
 
-        def derivatives(leaves: list[Node]) -> list[Scalar]:
-            copies = [replay.copy(leaf) for leaf in leaves]
-            return reverse([x for x, _ in ends], [w for _, w in ends], copies)
+        def read(leaves: list[Node]) -> None:
+            """Add to the adjoints of numbers that the block has read before all steps that were reversed so far."""
+            places = [self._adjoints.of(_place_of(leaf)) for leaf in leaves]
+            active = [(leaf, place) for leaf, place in zip(leaves, places, strict=True) if place is not None]
+            if ends and active:
+                copies = [replay.copy(leaf) for leaf, _ in active]
+                bars = reverse([x for x, _ in ends], [w for _, w in ends], copies)
+                for (_, place), bar in zip(active, bars, strict=True):
+                    cells.add(place, bar)
 
+        fetched: list[Node] = []
         for step in reversed(block.steps):
+            if isinstance(step, Fetch):
+                fetched.append(step.value)
+                continue
+            read(fetched)
+            fetched = []
             if isinstance(step, Store):
                 self._store(block, step, cells, ends, replay)
-            elif isinstance(step, Fetch):
-                place = self._adjoints.of(step.value.data.place)
-                if place is not None and ends:
-                    cells.add(place, derivatives([step.value])[0])
             elif isinstance(step, Loop):
                 cells.settle()
                 cells.steps.append(self._loop(step, around))
             else:
                 self._array(step, cells)
-        leaves = [node for node in block.graph.nodes if isinstance(node.data, Place)]
-        places = [self._adjoints.of(node.data) for node in leaves]
-        active = [(node, place) for node, place in zip(leaves, places, strict=True) if place is not None]
-        if ends:
-            bars = derivatives([node for node, _ in active])
-            for (_, place), bar in zip(active, bars, strict=True):
-                cells.add(place, bar)
+        read([*fetched, *(node for node in block.graph.nodes if isinstance(node.data, Place))])
         for field in block.fields:
             for place in self._adjoints.bases(field):
                 cells.put(place, 0.0)
@@ -145,3 +147,8 @@ class Reverse:
             raise CompileError("the derivative of a derivative of this method cannot be compiled as loops")
         cells.settle()
         cells.steps.append(Clear(place.memory))
+
+
+def _place_of(leaf: Node) -> Place:
+    place: Place = leaf.data.place if isinstance(leaf.data, Fetched) else leaf.data
+    return place
