@@ -152,6 +152,55 @@ def test_many_steps_in_parts_and_many_weights(monkeypatch: pytest.MonkeyPatch) -
     assert_close(result.vjp(q=weights[1]).tau, whole[0].tau[1], ROUNDING)
 
 
+def stopped_pendulum() -> on.Robot:
+    """A double pendulum whose upper joint has a stop."""
+    body = {"mass": 1.0, "com": (0, 0, -0.5), "inertia": (0.1, 0.1, 0.1), "joint": on.Revolute((0, 1, 0))}
+    builder = on.Builder("stopped").body("base").body("upper", parent="base", lower=-0.6, upper=3.0, **body)
+    return builder.body("lower", parent="upper", at=(0, 0, -1.0), **body).build()
+
+
+KICK = on.Event(lambda t, q, v: q[0] - 0.1, name="kick", direction=-1, effect=lambda t, q, v: v * np.array([0.5, 1.2]))
+SEEN = on.Event(lambda t, q, v: q[1], name="seen")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"limits": "bounce", "restitution": 0.8},
+        pytest.param({"events": [KICK]}, marks=pytest.mark.slow),
+        pytest.param({"events": [SEEN, KICK], "method": "cash-karp"}, marks=pytest.mark.slow),
+    ],
+)
+def test_through_events(more: dict[str, Any]) -> None:
+    """Impacts and effects take place at moments that move with the arguments: saltation matrices connect the steps."""
+    robot, rng, h = stopped_pendulum(), np.random.default_rng(0), 1e-6
+    start = np.array([[0.9, 0.2], [0.0, 0.1], [0.3, -0.2]])
+    along = rng.normal(size=(3, 2))
+
+    def moved(s: float, until: Any = (0.3, 0.9, 1.5)) -> on.Result:
+        q, v, tau = start + s * along
+        return robot.simulate(q, v, tau, until=until, **more)
+
+    result, after, before = moved(0.0), moved(h), moved(-h)
+    assert result.report.impacts == 1
+    names = ("q0", "v0", "tau")
+    found = result.jvp(**dict(zip(names, along, strict=True)))
+    assert_close(found.q, (after.q - before.q) / (2 * h), CLOSE)
+    assert_close(found.v, (after.v - before.v) / (2 * h), CLOSE)
+    wq, wv = rng.normal(size=(2, *result.v.shape))
+    gradient = result.vjp(wq, wv)
+    total = sum(np.sum(getattr(gradient, name) * x) for name, x in zip(names, along, strict=True))
+    assert_close(total, np.sum(wq * found.q + wv * found.v), METHODS)
+    every = moved(0.0, 1.5)  # with a sample before and after the event
+    assert_close(every.jvp(**dict(zip(names, along, strict=True))).v[-1], found.v[-1], CLOSE)
+
+
+def test_a_joint_that_rests_is_refused() -> None:
+    result = stopped_pendulum().simulate([0.9, 0.2], until=[1.5], limits="bounce", restitution=0.0)
+    with pytest.raises(ArgumentError, match="rests on its stop"):
+        result.vjp(q=np.ones((1, 2)))
+
+
 def test_refusals() -> None:
     q, weights = [0.4, -0.2], np.ones((1, 2))
     run = {"until": [0.1]}
@@ -173,8 +222,8 @@ def test_refusals() -> None:
     with pytest.raises(ArgumentError, match=r"tangent of q0 has shape \(3,\)"):
         result.jvp(q0=np.ones(3))
     kick = on.Event(lambda t, q, v: q[0] - 0.39, name="kick", effect=lambda t, q, v: -v)
-    with pytest.raises(ArgumentError, match="events with an effect"):
-        PENDULUM.simulate(q, events=[kick], until=[0.5]).vjp(q=weights)
+    with pytest.raises(ArgumentError, match=r"'kick' at t = .* use an adaptive method"):
+        PENDULUM.simulate(q, events=[kick], until=[0.5], method="rk4", step=0.01).vjp(q=weights)
     stop = on.Event(lambda t, q, v: q[0] - 0.39, name="stop", terminal=True)
     with pytest.raises(ArgumentError, match="the run ended early"):
         PENDULUM.simulate(q, events=[stop], until=[0.5]).vjp(q=weights)

@@ -34,8 +34,8 @@ from .integrators.dense import Dense
 from .integrators.differentiated import ONE, STEP, Moving, Tape
 from .integrators.rk_step import Point, attempt, dense_coefficients, finish
 from .integrators.tableaus import TABLEAUS, Tableau
+from .motion_jumps import jump_matrices
 from .motion_source import MotionSource
-from .options import SimulationOptions
 
 if TYPE_CHECKING:
     from .results.result import Result
@@ -94,6 +94,13 @@ class _Motion:
         """For each sample the first end of a step that is not earlier."""
         self.inside = t[after] != result.t
         """For each sample, True if it is between the ends of a step."""
+        self.jumps: dict[int, Array] = {}
+        """The saltation matrices of events between steps, by the end of a step."""
+
+    def _at_end(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the samples at the end of a step: those before an event that takes place there, and those after."""
+        found = np.flatnonzero((self.after == k) & ~self.inside)
+        return (found[:1], found[1:]) if k in self.jumps else (found, found[:0])
 
     @staticmethod
     def of(result: Result, what: str) -> _Motion:
@@ -111,7 +118,11 @@ class _Motion:
             starts = dense.coefficients[:, 0]
             q = np.concatenate([starts[:, :nq], result.q[-1:]])
             v = np.concatenate([starts[:, nq : nq + source.robot.nv], result.v[-1:]])
-            return _Motion(result, source, dense.t, q, v)
+            motion = _Motion(result, source, dense.t, q, v)
+            motion.jumps = jump_matrices(result, source, dense.t, what)
+            return motion
+        if result.report.impacts or result.events:
+            raise ArgumentError(f"{what}: there were events, and the steps between them were not kept; use dense=True")
         if source.listed and result.t[-1] > 0.0:
             raise ArgumentError(f"{what}: the steps between the samples were not kept; simulate with dense=True")
         return _Motion(result, source, result.t, result.q, result.v)
@@ -123,7 +134,7 @@ class _Motion:
             known.remove("tau")
         if varied_loads(self.source.external) is None:
             known.remove("external")
-        variation = self.robot.variation
+        variation = None if self.jumps else self.robot.variation  # impacts depend on masses in their own way
         known += [] if variation is None else variation.masks
         if wrt is None:
             absent = ("tau",) if self.source.drives.kind == "none" else ()
@@ -260,8 +271,12 @@ class _Motion:
                 inside = (self.after[which] - 1 - some.start) == k
                 for j in np.flatnonzero(inside):
                     found[:, which[j]] = now @ S[j] + sb[j]
-                now = now @ A[k] + b[k]
-                found[:, (self.after == some.start + k + 1) & ~self.inside] = now[:, None]
+                now, end = now @ A[k] + b[k], some.start + k + 1
+                before, after = self._at_end(end)
+                found[:, before] = now[:, None]
+                if end in self.jumps:
+                    now = now @ self.jumps[end].T
+                    found[:, after] = now[:, None]
         if "until" in tangents:
             self._along_time(found, tangents["until"])
         return found
@@ -295,12 +310,15 @@ class _Motion:
         ):
             if name in forces and varied is not None:
                 collected[name] = np.zeros((len(varied.values), count, *varied.values.shape[1:]))
-        at_end = [np.flatnonzero((self.after == k) & ~self.inside) for k in range(self.steps + 1)]
         for some in reversed(list(self._chunks(max(2 * nv, count)))):
             A, which, S = self._matrices(some)
             ends = np.zeros((len(A), count, 2 * nv))
             for k in reversed(range(len(A))):
-                ends[k] = now + weights[:, at_end[some.start + k + 1]].sum(1)
+                end = some.start + k + 1
+                before, after = self._at_end(end)
+                if end in self.jumps:
+                    now = (now + weights[:, after].sum(1)) @ self.jumps[end]
+                ends[k] = now + weights[:, before].sum(1)
                 now = ends[k] @ A[k].T
                 for j in np.flatnonzero((self.after[which] - 1 - some.start) == k):
                     now = now + weights[:, which[j]] @ S[j].T
@@ -309,7 +327,7 @@ class _Motion:
                 for regroup, x in found.items():
                     assert numbers is not None
                     by_value += pull_numbers(numbers.structure, regroup, numbers.values, x)
-        now = now + weights[:, at_end[0]].sum(1)
+        now = now + weights[:, self._at_end(0)[0]].sum(1)
         speed = np.concatenate([self.result.v, self.result.a], axis=-1)
         by_time = (weights * speed).sum(-1)
         gradient = {"q0": now[:, :nv], "v0": now[:, nv:], "until": by_time if self.source.listed else by_time[:, -1]}
@@ -363,20 +381,17 @@ def _require_smooth(result: Result, source: MotionSource, what: str) -> None:
         ),
         "the external forces are a function; constant ones and tables have derivatives": source.external.is_function,
         f"the run ended early: {result.report.message}": result.report.stopped != "end",
-        "events with an effect change the motion at moments that vary": any(
-            e.effect is not None and any(x.name == e.name for x in result.events) for e in options.events
-        ),
-        "joints struck their stops, at moments that vary": result.report.impacts > 0 or _at_stops(result, options),
+        "a joint that bounces is at its stop at the start": options.limits == "bounce" and _at_stops(result),
     }
     for reason, holds in reasons.items():
         if holds:
             raise ArgumentError(f"{what}: {reason}")
 
 
-def _at_stops(result: Result, options: SimulationOptions) -> bool:
-    """Return True if joints that bounce were ever at a stop."""
+def _at_stops(result: Result) -> bool:
+    """Return True if a joint is at a stop in the first sample."""
     robot = result.robot
-    return options.limits == "bounce" and bool(((result.q <= robot.lower) | (result.q >= robot.upper)).any())
+    return bool(((result.q[:1] <= robot.lower) | (result.q[:1] >= robot.upper)).any())
 
 
 @lru_cache(maxsize=64)
