@@ -1,16 +1,21 @@
-"""Derivatives of second order as methods of robots: products with Hessians, and whole arrays of second derivatives.
+"""Derivatives of second order as methods of robots: products with Hessians, Hessians, and whole second derivatives.
 
 Derivatives are questions, and questions have derivatives: a product with a Hessian is the rate of a gradient along
-tangents. Arrays of second derivatives are the rates of matrices of derivatives along all unit tangents, which are
-a batch. Those of forward dynamics come from inverse dynamics. With a = a(q, v, tau), and x' along one number of q,
-which changes the acceleration as well,
+tangents. Second derivatives of all numbers of an answer are Hessians with unit cotangents, which are a batch; of long
+answers, they are the rates of matrices of derivatives along all unit tangents.
 
-    M a_q = -ID_q      M a_v = -ID_v      M a_tau = 1
-    a_q'  = -M^-1 (ID_q' + M' a_q)      a_v' = -M^-1 (ID_v' + M' a_v)      a_tau' = -M^-1 M' a_tau
-    a_vv  = -M^-1 ID_vv,        zero by v and tau, and twice by tau
+Those of forward dynamics come from Hessians of inverse dynamics. With the acceleration a(q, v, tau), its first
+derivatives a_x, and the row m_k of the inverse mass matrix for each of its numbers a_k,
+
+    H        = Hessian of m_k . ID(q, v, a) at constant m_k
+    a_k,xy   = -(H_xy + H_xa a_y + (H_ya a_x)^T),        H_va = H_aa = 0,        H_x tau = 0
+
+So a batch of Hessians, one for each k, and products with the matrices a_q, a_v and a_tau = M^-1 are enough.
 
 Reference: Singh, Russell and Wensing 2023, On second-order derivatives of rigid-body dynamics: theory and
 implementation, sec. V: from inverse to forward dynamics.
+Differs: the rows of M^-1 are the weights of a Hessian, which has fewer numbers than the second derivatives of inverse
+dynamics, and needs no product with M^-1 afterwards.
 """
 
 from __future__ import annotations
@@ -24,19 +29,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .algorithms import questions
+from .algorithms.derivatives.hessian import pairs_of
 from .algorithms.registry import find_question
 from .arguments import AnyArray
+from .compile.run.result_pool import FROM_BYTES, ResultPool
 from .derivatives import Call, DerivativeMethods, Named, named_tuple
 from .errors import ArgumentError
 from .kernel.declarations import Threads
 
 __all__ = ["SecondDerivativeMethods", "SecondDerivatives"]
 
-_ZERO = {
-    "inverse_dynamics": (("v", "a"), ("a", "a")),
-    "forward_dynamics": (("v", "tau"), ("tau", "tau")),
-}
-"""Second derivatives that are zero for every robot, by pairs of arguments."""
 _MOST_AT_ONCE = 5000
 """The number of first derivatives up to which the matrices are differentiated, not products with two tangents."""
 _CHUNK = 2**19
@@ -79,6 +81,25 @@ class SecondDerivativeMethods(DerivativeMethods):
         flat = gradient.ask("jvp", tuple(along), list(along.values()), threads)
         return call.split("HessianProduct", names, ())(flat)
 
+    def hessian(
+        self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
+        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, **settings: Any,
+    ) -> Any:  # fmt: skip
+        """Return the second derivatives of the sum of cotangent times answer: a named tuple by pairs of arguments.
+
+        Pairs are in the order of the arguments, such as `q_q`, `q_v` and `v_v`; `q_v` has the shape of a tangent of q,
+        then of v. All arguments are as for `vjp`. Where freedoms of a joint do not commute, as those of a quaternion,
+        `q_q[..., i, j]` is the derivative along j of the derivative along i.
+
+        >>> import ordern as on
+        >>> arm = on.load("double-pendulum")
+        >>> arm.hessian("kinetic_energy", ([0.3, 0.2], [1.0, 0.0]), 1.0)._fields
+        ('q_q', 'q_v', 'v_v')
+        """
+        call = Call(self, question, arguments, settings, method)
+        names = call.varied(wrt)
+        return _by_pairs("Hessian", names)(*_hessians(call, names, [cotangent], threads, spread=False))
+
     @cached_property
     def second_derivatives(self) -> SecondDerivatives:
         """The second derivatives of each question: `robot.second_derivatives.forward_dynamics(q, v, tau).q_v`."""
@@ -91,6 +112,7 @@ class SecondDerivatives:
     It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
     that are given), `method` and `threads`. It returns a named tuple with an array for each pair of arguments in their
     order, such as `q_q`, `q_v` and `v_v`: the shape of the answer, then that of the first and of the second argument.
+    Arrays that are zero for every robot, such as `tau_tau` of forward dynamics, are read-only.
     `q_v` is the derivative by v of the derivative by q. The derivative of `derivatives` along positions is not
     symmetric where freedoms of a joint do not commute, as those of a quaternion: `q_q[..., i, j]` moves along j, and
     the first derivative there is along i.
@@ -98,6 +120,7 @@ class SecondDerivatives:
 
     def __init__(self, robot: SecondDerivativeMethods) -> None:
         self._robot = robot
+        self._pools: dict[tuple[str, str], ResultPool] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
@@ -121,10 +144,17 @@ class SecondDerivatives:
         call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
         if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"}:
-            found = _OfForwardDynamics(call, threads).all(names)
+            found = _OfForwardDynamics(call, threads).all(names, self._array)
         else:
             found = _general(call, names, threads)
-        return named_tuple("SecondDerivative", tuple(f"{x}_{y}" for x, y in _pairs(names)))(*found)
+        return _by_pairs("SecondDerivative", names)(*found)
+
+    def _array(self, pair: tuple[str, str], shape: tuple[int, ...], dtype: Any) -> AnyArray:
+        """Return an array for a result, with any contents, in memory of an earlier result that nobody holds."""
+        pool = self._pools.setdefault(pair, ResultPool())
+        kept = math.prod(shape) * np.dtype(dtype).itemsize >= FROM_BYTES
+        found = pool.array(shape, np.dtype(dtype)) if kept else None
+        return np.empty(shape, dtype) if found is None else found
 
 
 def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -132,21 +162,46 @@ def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(x, y) for k, y in enumerate(names) for x in names[: k + 1]]
 
 
+def _by_pairs(title: str, names: Sequence[str]) -> Any:
+    """Return the class of named tuples with a name for each pair of arguments."""
+    return named_tuple(title, tuple(f"{x}_{y}" for x, y in _pairs(names)))
+
+
 def _general(call: Call, names: Sequence[str], threads: Threads) -> list[AnyArray]:
     """Return the second derivatives by all pairs of arguments, from the graph of the first derivatives."""
+    rows, columns = math.prod(call.answer), sum(math.prod(call.tangent_shape(x)) for x in names)
+    if rows <= columns and rows * columns <= _MOST_AT_ONCE:
+        units = np.eye(rows, dtype=call.dtype).reshape(-1, *call.answer)
+        blocks = _hessians(call, tuple(names), [units], threads, spread=True)
+        before = len(blocks[0].shape) - len(call.tangent_shape(names[0])) * 2 - 1
+        return [x.reshape((*x.shape[:before], *call.answer, *x.shape[before + 1 :])) for x in blocks]
     found: dict[tuple[str, str], AnyArray] = {}
-    zero = _ZERO.get(call.asked.name, ())
-    for k, y in enumerate(names):
-        firsts = tuple(x for x in names[: k + 1] if (x, y) not in zero)
-        size = math.prod(call.answer) * sum(math.prod(call.tangent_shape(x)) for x in firsts)
-        if size > _MOST_AT_ONCE:
+    known = pairs_of(call.asked.name, names)
+    for y in names:
+        firsts = tuple(x for x in names if (x, y) in known)
+        if rows * sum(math.prod(call.tangent_shape(x)) for x in firsts) > _MOST_AT_ONCE:
             found |= {(x, y): _by_two_tangents(call, x, y, threads) for x in firsts}
         elif firsts:
             rates = call.derived("jacobian", firsts).along_units(y, threads)
             parts = call.split("Rates", firsts, call.answer)(rates)
             for x, part in zip(firsts, parts, strict=True):
                 found[x, y] = call.moved(part, [y], (*call.answer, *call.tangent_shape(x)))
-    return [found[pair] if pair in found else _zeros(call, *pair) for pair in _pairs(names)]
+    ends = {(x, y): (*call.answer, *call.tangent_shape(x), *call.tangent_shape(y)) for x, y in _pairs(names)}
+    return [found.get(pair, _zeros((*call.batch, *end), call.dtype)) for pair, end in ends.items()]
+
+
+def _hessians(
+    call: Call, names: tuple[str, ...], cotangents: list[Any], threads: Threads, spread: bool
+) -> list[AnyArray]:
+    """Return the second derivatives of the sum of cotangent times answer by all pairs of arguments."""
+    flat = call.ask("hessian", names, cotangents, threads, spread=spread)
+    found, stop = {}, 0
+    for x, y in pairs_of(call.asked.name, names):
+        shape = (*flat.shape[:-1], *call.tangent_shape(x), *call.tangent_shape(y))
+        start, stop = stop, stop + math.prod(shape[flat.ndim - 1 :])
+        found[x, y] = flat[..., start:stop].reshape(shape)
+    ends = {(x, y): (*call.tangent_shape(x), *call.tangent_shape(y)) for x, y in _pairs(names)}
+    return [found.get(pair, _zeros((*flat.shape[:-1], *end), flat.dtype)) for pair, end in ends.items()]
 
 
 def _by_two_tangents(call: Call, x: str, y: str, threads: Threads) -> AnyArray:
@@ -156,67 +211,60 @@ def _by_two_tangents(call: Call, x: str, y: str, threads: Threads) -> AnyArray:
     return call.moved(rates, [x, y], call.answer)
 
 
-def _zeros(call: Call, x: str, y: str) -> AnyArray:
-    return np.zeros((*call.batch, *call.answer, *call.tangent_shape(x), *call.tangent_shape(y)), call.dtype)
+def _zeros(shape: tuple[int, ...], dtype: Any) -> AnyArray:
+    """Return zeros that take no memory, and that cannot be written to."""
+    return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 class _OfForwardDynamics:
-    """The second derivatives of forward dynamics, from the rates of those of inverse dynamics."""
+    """The second derivatives of forward dynamics, from Hessians of inverse dynamics."""
 
     def __init__(self, call: Call, threads: Threads) -> None:
         """Solve for the acceleration and its first derivatives."""
         self._call, self._threads, self._n = call, threads, call.robot.nv
-        batch = call.batch
-        self._given = {name: call.flattened(name, batch) for name in call.given}
-        self._batch, self._count = batch, math.prod(batch)
+        self._batch = call.batch
+        given = {name: call.flattened(name, self._batch) for name in call.given}
+        state = Call(call.robot, "forward_dynamics", given, {}, call.method)
+        ask = call.robot.derivatives.forward_dynamics
+        self._J = ask(**given, wrt=("q", "v", "tau"), method=call.method, threads=threads)
+        self._given = {name: x for name, x in given.items() if name != "tau"} | {"a": state.answered(threads)}
 
-    def all(self, names: Sequence[str]) -> list[AnyArray]:
-        """Return the second derivatives by all pairs of arguments."""
-        call, n = self._call, self._n
-        zero = _ZERO["forward_dynamics"]
-        found = {
-            pair: (np.zeros if pair in zero else np.empty)((self._count, n, n, n), call.dtype) for pair in _pairs(names)
-        }
-        step = max(1, _CHUNK // max(1, 3 * n**3))
-        for start in range(0, self._count, step):
-            part = slice(start, start + step)
-            self._chunk({pair: x[part] for pair, x in found.items() if pair not in zero}, part)
-        return [x.reshape((*self._batch, n, n, n)) for x in found.values()]
+    def all(self, names: Sequence[str], array: Callable[..., AnyArray]) -> list[AnyArray]:
+        """Return the second derivatives by all pairs of arguments, in arrays that `array` makes.
 
-    def _chunk(self, found: dict[tuple[str, str], AnyArray], part: slice) -> None:
-        """Set the second derivatives of some states."""
-        call, n, threads = self._call, self._n, self._threads
-        given = {name: x[part] for name, x in self._given.items()}
-        forward = Call(call.robot, "forward_dynamics", given, {}, call.method)
-        a, first = forward.answered(threads), forward.ask("jacobian", ("q", "v", "tau"), [], threads)
-        J = first.reshape(-1, 3, n, n)
-        inverse = {name: x for name, x in given.items() if name != "tau"} | {"a": a}
-        asked = Call(call.robot, "inverse_dynamics", inverse, {}, None)
-        negative = -J[:, 2]
-        if ("v", "v") in found:
-            rates = asked.derived("jacobian", ("v",)).along_units("v", threads).reshape(-1, n, n, n)
-            np.matmul(negative[:, None], rates, out=rates)
-            found["v", "v"][...] = np.moveaxis(rates, 1, -1)
-        firsts = [x for x in ("q", "v", "tau") if ("q", x) in found]
-        if not firsts:
-            return
-        dM, dID = self._rates(asked, J, firsts)
-        for k, x in enumerate(("q", "v", "tau")):
-            if x not in firsts:
+        The Hessians of some states at a time are in memory that is used again, so that it stays in a cache.
+        """
+        n, count, dtype = self._n, math.prod(self._batch), self._call.dtype
+        found = {pair: array(pair, (count, n, n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
+        wrt = tuple(x for x in ("q", "v", "a") if x in names or (x == "a" and "q" in names))
+        if wrt:
+            inverse = Call(self._call.robot, "inverse_dynamics", self._given, {}, None)
+            kernel, required, optional = inverse.kernel("hessian", wrt)
+            pairs = pairs_of("inverse_dynamics", wrt)
+            step = min(count, max(1, _CHUNK // max(1, 4 * n**3)))
+            H, more = np.empty((step, n, len(pairs), n, n), dtype), np.empty((n, n, n), dtype)
+            for start in range(0, count, step):
+                part = slice(start, min(start + step, count))
+                before, after = ([self._given[x][part, None] for x in names] for names in (required, optional))
+                flat = H[: part.stop - start].reshape(part.stop - start, n, -1)
+                kernel(*before, -self._J.tau[part], *after, out=flat, threads=self._threads)
+                for k in range(part.stop - start):
+                    blocks = {pair: H[k, :, m] for m, pair in enumerate(pairs)}
+                    self._set({pair: x[start + k] for pair, x in found.items()}, blocks, start + k, more)
+        shape = (*self._batch, n, n, n)
+        return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
+
+    def _set(
+        self, found: dict[tuple[str, str], AnyArray], H: dict[tuple[str, str], AnyArray], state: int, more: AnyArray
+    ) -> None:
+        """Set the second derivatives of one state from the Hessians there, whose weights are negative."""
+        for (x, y), out in found.items():
+            if x == "v":
+                out[...] = H["v", "v"]
                 continue
-            total = np.matmul(dM, J[:, k][:, None])
-            if x != "tau":
-                total += dID[x]
-            rates = np.matmul(negative[:, None], total, out=total)  # (states, along q, answer, x)
-            found["q", x][...] = np.moveaxis(rates, 1, -1) if x == "q" else np.swapaxes(rates, 1, 2)
-
-    def _rates(self, asked: Call, J: AnyArray, firsts: Sequence[str]) -> tuple[AnyArray, dict[str, AnyArray]]:
-        """Return the rates of M, and of the derivatives of inverse dynamics, along each number of q."""
-        n = self._n
-        wrt = (*[x for x in firsts if x != "tau"], "a")
-        moving = np.swapaxes(J[:, 0], 1, 2)  # the accelerations change with q
-        matrices = asked.derived("jacobian", wrt)
-        units = asked.units("q")
-        rates = matrices.ask("jvp", ("q", "a"), [units, moving], self._threads, spread=True)
-        blocks = rates.reshape(-1, n, len(wrt), n, n)
-        return blocks[:, :, -1], {x: blocks[:, :, k] for k, x in enumerate(wrt[:-1])}
+            np.matmul(H["q", "a"], getattr(self._J, y)[state], out=out if y == "tau" else more)
+            if y == "q":
+                H["q", "q"] += more
+                np.add(H["q", "q"], np.swapaxes(more, -1, -2), out=out)
+            elif y == "v":
+                np.add(more, H["q", "v"], out=out)

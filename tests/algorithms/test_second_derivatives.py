@@ -68,12 +68,31 @@ def test_products_with_hessians_are_rates_of_gradients(question: str) -> None:
     assert_close(np.concatenate([np.ravel(x) for x in found]), rate, CLOSE)
 
 
+def _column(robot: on.Robot, q: np.ndarray, y: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """A product with the Hessian of the weighted sum of gravity forces."""
+    return np.asarray(robot.hvp("gravity_force", (q,), y, (t,)).q[..., None])
+
+
+@pytest.mark.slow
+def test_hessians_of_weighted_sums() -> None:
+    robot = random_robot(2, 3, JOINTS["ball"], floating=True)
+    given, along = _state(robot, "forward_dynamics")
+    weights = np.random.default_rng(1).normal(size=robot.nv)
+    found = robot.hessian("forward_dynamics", given, weights)
+    second = robot.second_derivatives.forward_dynamics(**given, wrt=("q", "v", "tau"))
+    for name in second._fields:
+        assert_close(getattr(found, name), np.einsum("k,kij->ij", weights, getattr(second, name)), CLOSE)
+    product = robot.hvp("forward_dynamics", given, weights, {"external": along["external"]}, wrt="q")
+    assert_close(np.tensordot(found.q_external, along["external"], 2), product.q, CLOSE)
+
+
 def test_hessians_of_functions_of_answers() -> None:
     """Half of the square of an answer y: its Hessian is J^T J plus y times the second derivatives of y."""
     robot = random_robot(0, 3, [on.Revolute])
     q, t = robot.random(np.random.default_rng(0), 5), np.random.default_rng(1).normal(size=(5, robot.nv))
     y, Jt = robot.gravity_force(q), robot.jvp("gravity_force", (q,), (t,))
     product = robot.hvp("gravity_force", (q,), y, (t,), cotangent_tangent=Jt).q
+    assert_close(robot.hessian("gravity_force", (q,), y).q_q @ t[..., None], _column(robot, q, y, t), CLOSE)
     J, second = robot.derivatives.gravity_force(q).q, robot.second_derivatives.gravity_force(q).q_q
     hessian = np.einsum("bki,bkj->bij", J, J) + np.einsum("bk,bkij->bij", y, second)
     assert_close(product, np.einsum("bij,bj->bi", hessian, t), CLOSE)

@@ -160,7 +160,7 @@ def port_kind(name: str) -> PortKind:
     """Return a row of the table; an error for an unknown name lists all.
 
     "flat a b" stands for the numbers of the kinds a and b in one row; "table c a b" for a row of the numbers of c for
-    each number of a, then of b.
+    each number of a, then of b. Such a kind among others is in parentheses.
     """
     if name.startswith(("flat ", "table ")):
         return PortKind((name,), "numbers of several kinds in one row")
@@ -176,13 +176,25 @@ def core_shape(model: Model, kind: str, frames: int = 0) -> tuple[int, ...]:
         if isinstance(axis, int):
             return axis
         if " " in axis:
-            form, *kinds = axis.split(" ")
+            form, *kinds = _words(axis)
             first = core_size(model, kinds.pop(0), frames) if form == "table" else 1
             return first * sum(core_size(model, x, frames) for x in kinds)
         found = AXES[axis]
         return found.per_frame * frames if found.per_frame else found.length(model)
 
     return tuple(map(length, port_kind(kind).axes))
+
+
+def _words(kind: str) -> list[str]:
+    """Return the words of the name of a kind, where words in parentheses are one, without the parentheses."""
+    found, depth = [""], 0
+    for letter in kind:
+        depth += (letter == "(") - (letter == ")")
+        if letter == " " and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [x[1:-1] if x.startswith("(") else x for x in found]
 
 
 def core_size(model: Model, kind: str, frames: int = 0) -> int:

@@ -4,7 +4,9 @@ The name of such a question says all: "jvp forward_dynamics by q tau" has the ar
 tangents of q and tau; its result is the rate of the answer along them. "vjp forward_dynamics by q tau" has the
 arguments and a cotangent of the answer; its result has the derivatives of the answer, weighted by the cotangent and
 summed, by q and then by tau. "jacobian forward_dynamics by q v" has the matrix of derivatives by q, row by row, and
-then that by v. Derivatives have derivatives: "jvp vjp gravity_force by q by q" has the products of a Hessian.
+then that by v. "hessian forward_dynamics by q v" has the arguments and a cotangent, and the second derivatives of the
+weighted sum by each pair of arguments (see `hessian`). Derivatives have derivatives: "jvp vjp gravity_force by q by q"
+has the products of a Hessian.
 
 A position varies in the tangent of `integrate`: its tangent is a velocity, and has nv numbers. The tangent of a pose is
 the velocity of the frame in its own axes. The tangent of all else is an array of the same shape.
@@ -34,11 +36,12 @@ from ...model.parameter_fields import FIELDS
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
 from .analytic import analytic
+from .hessian import Varied, hessian, joints_of_freedoms, pairs_of
 from .implicit import ImplicitDynamics
 
 __all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind", "way_of_differentiation"]
 
-MODES = ("jvp", "vjp", "jacobian")
+MODES = ("jvp", "vjp", "jacobian", "hessian")
 _TANGENTS = {"q": "v", "pose": "motion", "poses": "motions", "body_poses": "body_motions", "loop_q": "loop_v"}
 """The kinds of tangents, where they differ from the kinds themselves."""
 _IMPLICIT = ("forward_dynamics",)
@@ -89,17 +92,27 @@ def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Ques
         for x in wrt
     ]
     out = tangent_kind(base.output)
+    kinds = " ".join(_word(p.kind) for p in varied)
     if mode == "jvp":
         extra, output = varied, out
+    elif mode == "hessian":
+        tangents = {x: p.kind for x, p in zip(wrt, varied, strict=True)}
+        tables = (f"(table {_word(tangents[x])} {_word(tangents[y])})" for x, y in pairs_of(base_name, wrt))
+        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {' '.join(tables)}"
     elif mode == "vjp":
-        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {' '.join(p.kind for p in varied)}"
+        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {kinds}"
     else:
-        extra, output = [], f"table {out} {' '.join(p.kind for p in varied)}"
+        extra, output = [], f"table {_word(out)} {kinds}"
     # tangents come before optional arguments, which may be missing
     required = [p for p in base.inputs if not p.optional or p.name in wrt]
     needed = [replace(p, optional=False) for p in required]
     optional = [p for p in base.inputs if p not in required]
     return replace(base, name=name, inputs=(*needed, *extra, *optional), output=output)
+
+
+def _word(kind: str) -> str:
+    """Return the name of a kind as one word of another name."""
+    return f"({kind})" if " " in kind else kind
 
 
 def _new_name(name: str, taken: Container[str]) -> str:
@@ -122,7 +135,8 @@ def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | 
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
-        sweeps = algorithm.sweeps and mode != "jacobian" and not text.by_parameters
+        plain = mode in ("jvp", "vjp") and not isinstance(algorithm.function, Derived)
+        sweeps = algorithm.sweeps and plain and not text.by_parameters
         known = replace(algorithm, question=name, function=text, sweeps=sweeps, alias_of="")
         _METHODS[name, algorithm] = known
     return asked, known
@@ -181,6 +195,8 @@ class Derived:
         arguments = [
             tree.zeros(p.kind) if by_name.get(p.name) is None else tree.input(p.kind, by_name[p.name]) for p in ports
         ]
+        if self.mode == "hessian":
+            return self._hessian(tree, by_name, given, graph, options)
         if self.mode == "jacobian":
             whole = analytic(tree.model, self.base.name, self.algorithm.name)
             if whole is not None and set(self.wrt) <= set(whole.arguments):
@@ -208,6 +224,20 @@ class Derived:
             return {}
         fields = (x for x in self.wrt if x in FIELDS)
         return {field: [values[k] for k in variation.places(field)] for field in fields}
+
+    def _hessian(
+        self, tree: ConcreteTree, by_name: dict[str, Any], given: list[Any], graph: Graph, options: dict[str, Any]
+    ) -> list[Scalar]:
+        """Return the second derivatives of the weighted sum, from the nodes of its gradient."""
+        vjp = Derived("vjp", self.base, self.algorithm, self.wrt, self.asked)
+        kinds = {p.name: p.kind for p in self.base.inputs}
+        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
+        gradient, parts = iter(vjp._differentiated(tree, given, graph, options)), []
+        for x in self.wrt:
+            rows = [next(gradient) for _ in range(self._size(x, by_name, maps))]
+            joints = joints_of_freedoms(tree.model) if kinds[x] in ("q", "v", "f") else None
+            parts.append(Varied(x, rows, self._units(by_name, maps, (x,)), joints))
+        return hessian(parts, pairs_of(self.base.name, self.wrt))
 
     def _implicit(
         self, dynamics: ImplicitDynamics, by_name: dict[str, Any], maps: dict[str, _Positions], graph: Graph
