@@ -12,7 +12,8 @@ import ordern as on
 from ordern.compile import program
 from ordern.errors import ArgumentError, ModelError
 from ordern.model.parameter_fields import FIELDS, core_shapes, own_numbers
-from ordern.model.variation import varied_robot
+from ordern.model.variation import structure_of, varied_robot
+from ordern.model.varied_rows import varied_rows
 from tests.kernel.varied_robots import each_folded, folded, random_numbers
 from tests.random_models import random_robot, random_state
 
@@ -215,3 +216,33 @@ def test_added_inertia_varies() -> None:
     state = ([0.3, 0.2], [0.1, -0.4], [1.0, 2.0])
     right = [one.forward_dynamics(*state) for one in each_folded(robot, numbers)]
     np.testing.assert_allclose(varied.forward_dynamics(*state), right, rtol=1e-12)
+
+
+def test_single_states_of_one_set() -> None:
+    robot = on.load("double-pendulum")
+    own, state = own_numbers(robot)["inertia"], [np.array(x) for x in ([0.3, 0.2], [0.1, -0.4], [1.0, 2.0])]
+    heavy, light = (varied_robot(robot, {"inertia": own * factor}, {}) for factor in (2.0, 0.5))
+    right = [folded(robot, {"inertia": own * factor}).forward_dynamics(*state) for factor in (2.0, 0.5)]
+    for _ in range(3):  # from the second call on by fast functions, which share one piece of code
+        for one, answer in zip((heavy, light), right, strict=True):
+            np.testing.assert_allclose(one.forward_dynamics(*state), answer, rtol=1e-13)
+            np.testing.assert_allclose(one.forward_dynamics(*(x.tolist() for x in state)), answer, rtol=1e-13)
+            np.testing.assert_allclose(one.forward_dynamics(*state, out=np.empty(2)), answer, rtol=1e-13)
+            assert one.forward_dynamics(*(np.tile(x, (3, 1)) for x in state)).shape == (3, 2)
+    with pytest.raises(ArgumentError, match="argument 'q' has shape"):
+        heavy.forward_dynamics(np.zeros(3), *state[1:])
+
+
+def test_numbers_in_long_rows_are_the_same() -> None:
+    """The matrix from values to numbers, and the text that it comes from."""
+    robot = random_robot(5, 5, armature=True, passive=True, mimic=True)
+    numbers = random_numbers(robot, np.random.default_rng(0), (3,))
+    del numbers["joint_placement"], numbers["frame_placement"]
+    varied = varied_robot(robot, numbers, {})
+    assert varied.variation is not None
+    assert varied.variation.values is not None
+    for regroup in (False, True):
+        rows = varied_rows(structure_of(varied), regroup)
+        assert rows.is_affine
+        right = np.stack(rows.evaluated(rows.nodes, list(varied.variation.values.T)), axis=-1)
+        np.testing.assert_allclose(rows.arrays(rows.nodes, varied.variation.values), right, rtol=1e-13, atol=1e-13)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from ..arguments import AnyArray
 from ..compile import cores, shared_out
 from ..compile.pipeline import Code, Request, load
 from ..compile.run.loaded import Machine
+from ..compile.run.numpy_api import fast_calls_work
 from ..compile.run.result_pool import FROM_BYTES, ResultPool
 from ..errors import ArgumentError, ModelError
 from ..forking import COMPILING
 from ..graph import Counts
 from .arguments import DOUBLE, SINGLE, Arguments, stored
+from .fast_path import add_fallback
 from .runners import Interpreted, Runner
 
 if TYPE_CHECKING:
@@ -30,6 +32,13 @@ _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
 
 
+class _Holder:
+    """Owns a fast function that many robots share: calls that it does not answer end here."""
+
+    def nothing(self, *given: Any) -> None:
+        """Return nothing, so that the caller asks otherwise."""
+
+
 class Compiled(Runner):
     """Calls machine code, which is compiled or loaded when a data type is first needed."""
 
@@ -37,6 +46,7 @@ class Compiled(Runner):
         super().__init__(request, arguments)
         self._text = Interpreted(request, arguments)
         self._machines: dict[str, Machine] = {}
+        self._emitted: tuple[Callable[..., Any], Any] | None = None
         self._pool, self._bytes = ResultPool(), 8 * math.prod(arguments.output)
 
     def __call__(
@@ -101,6 +111,23 @@ class Compiled(Runner):
             spread = np.array(np.broadcast_to(found, (*batch, *self.arguments.output)))
             return stored(self.request.question.name, spread, out) if out is not None or spread.ndim else spread[()]
         return self._run(machine, [*arrays, varied.numbers(self.request, machine.code, dtype)], out, threads)
+
+    def single(self, varied: Bound) -> Callable[..., Any] | None:
+        """Return a fast function of one state for a varied robot with one set of numbers; None if there is none.
+
+        It returns None for all calls but those with plain arrays of one state.
+        """
+        machine = self.machine("float64")
+        if varied.shape or machine.code.numbers == () or not fast_calls_work():
+            return None
+        with COMPILING:
+            if self._emitted is None:  # one for all robots of the structure
+                holder = _Holder()
+                key = add_fallback(holder, "single", holder.nothing)
+                name = self.request.question.name
+                self._emitted = machine.function(holder, key, name, ""), holder
+        emitted, numbers = self._emitted[0], varied.numbers(self.request, machine.code, DOUBLE)
+        return lambda *given: emitted(*given, numbers)
 
     def _run(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, threads: int | None) -> AnyArray:
         """Return the answer of machine code for arrays that were checked, but for their shapes."""

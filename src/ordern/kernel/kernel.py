@@ -136,11 +136,25 @@ class Kernel:
         only; with a `floor` it calls the fallback if the last number is not above it.
         """
         fallback = self if fallback is None else fallback
-        if self._varied is not None or not isinstance(self._runner, Compiled) or not fast_calls_work():
+        if self._varied is not None:
+            return self._varied_single(self._varied, fallback)
+        if not isinstance(self._runner, Compiled) or not fast_calls_work():
             return fallback
         owner, name = self if owner is None else owner, name or self.question.name
         key = "__call__" if fallback is owner else add_fallback(owner, name, fallback)
         return self._runner.machine("float64").function(owner, key, name, doc, first, floor)
+
+    def _varied_single(self, varied: Bound, fallback: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the fast function of a varied robot, which takes no settings."""
+        fast = self._runner.single(varied) if isinstance(self._runner, Compiled) else None
+        if fast is None:
+            return fallback
+
+        def single(*given: Any, **settings: Any) -> Any:
+            found = None if settings else fast(*given)
+            return fallback(*given, **settings) if found is None else found
+
+        return single
 
     @cached_property
     def single(self) -> Callable[..., Any]:
@@ -206,9 +220,10 @@ def _checked(
         hint = next((f"; {name!r} can do it" for name in able), "")
         raise ArgumentError(f"{question} by the method {algorithm.name!r}: {reason}{hint}")
     if asked.needs_inertia:
-        if not model.batch_shape:
+        varied = bound(model)
+        if varied is None:
             model.require_inertia()
-        elif (varied := bound(model)) is not None:
+        else:
             varied.require_inertia()
     return asked, algorithm
 

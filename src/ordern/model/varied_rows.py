@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import Array
 from ..graph import Graph, Node, Scalar
 from ..graph.derive import evaluate
 from ..joints.se3_series import screw
@@ -30,6 +31,8 @@ __all__ = ["VariedRows", "varied_rows"]
 
 Raw = dict[str, list[Scalar]]
 """The numbers of each field that varies, in one list."""
+_LARGEST_MATRIX = 1_000_000
+"""The largest matrix from values to numbers; beyond it, they are computed one by one."""
 _SECOND = (4, 7, 8, 5, 9, 6)
 """The places of xx, xy, xz, yy, yz, zz among the ten numbers that users know."""
 
@@ -96,6 +99,39 @@ class VariedRows:
             if self.model.frames[k] == frame:
                 return place
         return None
+
+    @cached_property
+    def is_affine(self) -> bool:
+        """True if the numbers that code reads are sums of multiples of the values: always, unless placements vary."""
+        assert self.model.variation is not None
+        return not self.model.variation.varies("joint_placement", "frame_placement")
+
+    def arrays(self, scalars: Sequence[Scalar], values: Array) -> Array:
+        """Return n scalars for values (*leading, count), as an array (*leading, n)."""
+        found = np.empty((*values.shape[:-1], len(scalars)))
+        if self.is_affine and values.shape[-1] * len(scalars) <= _LARGEST_MATRIX:
+            A, b = self._matrix(scalars)
+            np.matmul(values, A, out=found)
+            found += b
+            return found
+        for k, x in enumerate(self.evaluated(scalars, list(np.moveaxis(values, -1, 0)))):
+            found[..., k] = x
+        return found
+
+    def _matrix(self, scalars: Sequence[Scalar]) -> tuple[Array, Array]:
+        """Return A (count, n) and b (n,) of scalars that are b + values A."""
+        key = tuple(x.index if isinstance(x, Node) else x for x in scalars)
+        if key not in self._matrices:
+            count = len(self.leaves)
+            units = np.concatenate([np.eye(count), np.zeros((1, count))])
+            columns = self.evaluated(scalars, list(units.T))
+            A = np.stack([np.broadcast_to(x, count + 1) for x in columns], axis=-1)
+            self._matrices[key] = A[:-1] - A[-1], A[-1]
+        return self._matrices[key]
+
+    @cached_property
+    def _matrices(self) -> dict[tuple[Any, ...], tuple[Array, Array]]:
+        return {}
 
     def evaluated(self, scalars: Sequence[Scalar], values: Sequence[Any]) -> list[Any]:
         """Return scalars for values of the numbers that vary, which may be of any kind."""
