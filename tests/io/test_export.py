@@ -637,6 +637,25 @@ def test_actuators_of_mimic_joints_are_transmissions() -> None:
     assert "left out: the actuator of 'other'" in text
 
 
+@pytest.mark.parametrize("more", ["", "limits", "mass", "actuator"])
+def test_rotors_of_several_joints_are_tendons(more: str) -> None:
+    """Only where nothing of the rotor is lost: otherwise it is a body with a joint that follows."""
+    builder = on.Builder("hand").body("base")
+    for name in ("one", "two"):
+        builder.body(name, parent="base", joint=on.Revolute((0, 1, 0)), joint_name=f"{name}_joint", **INERTIAL)
+    builder.rotor("one_joint", 2.0, mass=0.0, inertia=(0, 0, 0), axis=(0, 0, 1), on="base", at=(0, 0, 0), name="r1")
+    mass = 1.0 if more == "mass" else 0.0
+    builder.rotor("two_joint", 3.0, mass=mass, inertia=(0, 0, 5), axis=(0, 0, 1), on="r1", at=(0, 0, 0), name="r")
+    if more == "limits":
+        builder.set_terms("r_joint", upper=3.0)
+    if more == "actuator":
+        builder.actuator("a", "motor", ["r_joint"], [1.0])
+    model = mujoco.MjModel.from_xml_string(to_mjcf(builder.build(), lossy=True))
+    assert (model.ntendon, model.neq) == ((0, 2) if more else (1, 0))
+    if not more:
+        assert model.tendon_armature[0] == 5.0 and model.nv == 2
+
+
 FLUID = """<mujoco><option density="1.2" viscosity=".3" wind="1 0 0"/><worldbody><body name="a" pos="0 0 1"><freejoint/>
 <geom type="box" size=".1 .2 .3" euler="10 20 30"/><body name="b"><joint name="h" axis="0 1 0"/>
 <geom type="capsule" size=".1 .3" fluidshape="ellipsoid" fluidcoef="1 .2 .3 .4 .5"/>

@@ -254,6 +254,7 @@ class _Writer:
         if slack < -least:
             why = "balance (no body has inertias with A + B < C; MuJoCo makes them equal)"
             self.losses.add(why, what, body.where)
+            I = I + max(0.0, least - a) * np.eye(3)  # MuJoCo wants positive moments before it makes them equal
         elif slack < least:
             I = I + (least - slack) * np.eye(3)
         six = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])

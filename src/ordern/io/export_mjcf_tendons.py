@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ..joints import Continuous, Revolute
-from ..model import BASE, Model, Placement
+from ..model import BASE, Connection, Model, Placement
 from ..model.parts import inward
 from ..records import dataclass
 from .writing import Losses
@@ -30,10 +31,16 @@ def tendon_rotors(model: Model) -> list[TendonRotor]:
     busy = {frame.body for frame in extra_frames(model)} | {shape.body for shape in model.shapes}
     busy |= {body for loop in model.loops for body in (loop.parent, loop.child)}
     busy |= {x for coupling in model.couplings for x in (coupling.joint, coupling.other)}
+    driven = {joint for actuator in model.actuators for joint in actuator.joints}
+    busy |= {k for k, c in enumerate(model.joints) if c.name in driven or _limited(c)}
     children: dict[int, list[int]] = {}
     for k, c in enumerate(model.joints):
         children.setdefault(c.parent, []).append(k)
     return [found for start in children.get(BASE, ()) for found in _rotor(model, start, children, busy)]
+
+
+def _limited(c: Connection) -> bool:
+    return any(map(math.isfinite, (*c.lower, *c.upper, *c.velocity_limit, *c.effort_limit)))
 
 
 def _rotor(model: Model, start: int, children: dict[int, list[int]], busy: set[int]) -> Iterator[TendonRotor]:
