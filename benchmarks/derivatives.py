@@ -5,11 +5,15 @@ Pinocchio has no derivatives of batches. One call from Python is C++ but for a m
 
 from __future__ import annotations
 
+import os
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
-from .harness import Figures, benchmark, race, ratio
+import ordern as on
+
+from .harness import Figures, benchmark, processor_clock, race, ratio
 from .peer import pin
 from .robots import load, load_peer, random_state
 
@@ -24,25 +28,41 @@ QUESTIONS = {"inverse_dynamics": "computeRNEADerivatives", "forward_dynamics": "
     quick={"robot": ("panda7", "ur5")},
 )
 def derivatives(robot: str, question: str) -> Figures:
+    """`all` are the three matrices of a batch, in memory that is used again; `function` returns them in a new array."""
     machine, peer = load(robot), load_peer(robot)
     state = random_state(machine, question, N)
+    single = tuple(x[0] for x in state)
     weights = np.random.default_rng(1).normal(size=(N, machine.nv))
-    ask = getattr(machine.derivatives, question)
+    ask, kernel = getattr(machine.derivatives, question), machine.kernel(f"{question}_derivatives")
+    out = np.zeros((N, 3, machine.nv, machine.nv))
     contestants: dict[str, Any] = {
-        "all": lambda: ask(*state, threads=1),
+        "all": lambda: kernel(*state, out=out, threads=1),
+        "function": lambda: ask(*state, threads=1),
         "gradient": lambda: machine.vjp(question, state, weights, threads=1),
         "answer": lambda: getattr(machine, question)(*state, threads=1),
+        "single": lambda: ask(*single),
     }
     scope: dict[str, Any] = {}
     if peer:
-        single = tuple(x[0] for x in state)
         contestants["pinocchio"] = f"pin.{QUESTIONS[question]}(model, data, x0, x1, x2)"
         scope = {"pin": pin, "model": peer.model, "data": peer.data}
         scope |= {f"x{k}": x for k, x in enumerate(peer.convert(single))}
+    yield "first_call_s", _first_call(machine, question, single)
+    yield "operations", kernel.code.operations
     t = race(contestants, scope)
-    for name in ("all", "gradient", "answer"):
+    for name in ("all", "function", "gradient", "answer"):
         yield f"{name}.ns_per_state", 1e9 * t[name].min() / N
+    yield "single.ns_per_call", 1e9 * t["single"].min()
     yield "gradient.per_answer", ratio(t["gradient"], t["answer"])
     if peer:
         yield "pinocchio_python.ns_per_call", 1e9 * t["pinocchio"].min()
         yield "all.vs_pinocchio_python", ratio(t["pinocchio"], t["all"] / N)
+        yield "single.vs_pinocchio_python", ratio(t["pinocchio"], t["single"])
+
+
+def _first_call(machine: on.Robot, question: str, single: tuple[Any, ...]) -> float:
+    """Return the seconds of a first call, without the cache."""
+    with mock.patch.dict(os.environ, {"ORDERN_CACHE": "off"}):
+        start = processor_clock()
+        on.Kernel(machine, f"{question}_derivatives")(*single)
+        return processor_clock() - start

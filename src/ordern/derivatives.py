@@ -242,7 +242,7 @@ class Derivatives:
         whole = analytic(self._robot, call.asked.name, method)
         chosen = () if whole is None else tuple(x for x in names if x in whole.arguments)
         if whole is not None and (names == whole.arguments or (chosen and not few)):
-            kernel, required, optional = call.named_kernel(whole.question)
+            kernel, required, optional = call.named_kernel(whole.question, whole.method)
             split = _stacked(chosen, whole.arguments)
         elif few:
             chosen = names
@@ -384,13 +384,12 @@ class Call:
 
     def kernel(self, mode: str, wrt: tuple[str, ...]) -> tuple[Kernel, list[str], list[str]]:
         """Return the kernel of a derivative, and the names of the required and optional arguments that it takes."""
-        return self.named_kernel(derived_name(mode, self.asked.name, wrt))
+        return self.named_kernel(derived_name(mode, self.asked.name, wrt), self.method)
 
-    def named_kernel(self, name: str) -> tuple[Kernel, list[str], list[str]]:
+    def named_kernel(self, name: str, method: str | None) -> tuple[Kernel, list[str], list[str]]:
         """Return the kernel of a question, and the names of the required and optional arguments that it takes."""
         ports = [p for p in find_question(name).inputs if p.name in self.given]
         optional = [p.name for p in ports if p.optional]
-        method = self.method if " " in name else None  # a text of its own has methods of its own
         kernel = self.robot._kernels.kernel(name, method, optional, **self._settings)
         return kernel, [p.name for p in ports if not p.optional], optional
 

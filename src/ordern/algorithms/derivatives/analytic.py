@@ -1,13 +1,15 @@
 """The choice between texts of derivatives and differentiated graphs.
 
 The matrices of derivatives of inverse and forward dynamics have texts of their own, in order n d and n d^2, which take
-half of the operations of a differentiated graph. They are used for the default methods of these questions, unless
-bodies are in a fluid. All other derivatives, and products with tangents and cotangents, differentiate the graph.
+half of the operations of a differentiated graph; for many freedoms there is one of order n^2. They are used for the
+default methods of these questions, unless bodies are in a fluid. All other derivatives, and products with tangents and
+cotangents, differentiate the graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...graph import Scalar
 from ...model import ConcreteTree, Input, Model, core_size
@@ -24,15 +26,19 @@ class Analytic:
     question: str
     arguments: tuple[str, ...]
     """The arguments by which the matrices are derivatives, in order."""
+    method: str | None = None
+    """The method of the question; None for its default."""
 
     def blocks(self, tree: ConcreteTree, inputs: Sequence[Input], wrt: Sequence[str]) -> list[Scalar]:
         """Return the scalars of the matrices by some of the arguments, one after the other."""
-        scalars: Sequence[Scalar] = find(self.question)[1].function(tree, *inputs).scalars
+        scalars: Sequence[Scalar] = find(self.question, self.method)[1].function(tree, *inputs).scalars
         size = core_size(tree.model, "matrix")
         starts = [size * self.arguments.index(x) for x in wrt]
         return [x for start in starts for x in scalars[start : start + size]]
 
 
+_MANY_FREEDOMS = 60
+"""Freedoms beyond which solutions by articulated bodies are faster than by factors of the mass matrix."""
 _TEXTS = {
     "inverse_dynamics": Analytic("inverse_dynamics_derivatives", ("q", "v", "a")),
     "forward_dynamics": Analytic("forward_dynamics_derivatives", ("q", "v", "tau")),
@@ -44,4 +50,6 @@ def analytic(model: Model, question: str, method: str | None) -> Analytic | None
     found = _TEXTS.get(question)
     if found is None or model.in_fluid or method not in (None, find_question(question).default):
         return None
+    if question == "forward_dynamics" and model.nv > _MANY_FREEDOMS and not any(c.mimic for c in model.joints):
+        return replace(found, method="innovations")
     return found

@@ -33,7 +33,7 @@ from ..registry import algorithm
 from .absolute import Absolute, absolute, forces, mass_matrix
 from .inverse_dynamics import partials
 
-__all__ = ["common_frame"]
+__all__ = ["Accelerations", "common_frame"]
 
 
 @algorithm(
@@ -54,7 +54,7 @@ def common_frame(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodie
     composites = mass_matrix(tree, bodies, M)
     solver = _Solver(tree, M)
     _, f = forces(tree, bodies, q, qd, None, v0, a0)
-    qdd = _Accelerations(solver.solved(_excess(tree, bodies, q, qd, tau, f)))
+    qdd = Accelerations(solver.solved(_excess(tree, bodies, q, qd, tau, f)))
     moved = forces(tree, bodies, q, qd, qdd, v0, a0)
     free = tree.output("matrix"), tree.output("matrix")
     for E in free:
@@ -67,7 +67,7 @@ def common_frame(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodie
     return found
 
 
-class _Accelerations:
+class Accelerations:
     """Accelerations of all joints, mimic joints included."""
 
     def __init__(self, qdd: Output) -> None:
