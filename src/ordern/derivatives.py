@@ -101,7 +101,7 @@ class DerivativeMethods(Answering, Model):
         call.vary_parameters(names)
         return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
 
-    @delegated("simulate.linearise")
+    @delegated("simulate.linearise", sets=True)
     def linearise(  # type: ignore[empty-body]
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
         method: str = "semi-implicit-euler", external: Any = None, smoothing: float = 0.01,

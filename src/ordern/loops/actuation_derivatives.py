@@ -79,7 +79,7 @@ class ActuationDerivatives:
         tolerance = settings.get("tolerance", TOLERANCE)
         B, parts, labels = drives(robot, self.at["q"], names)
         W = positive_weights(settings.get("weights"), len(labels), lambda name: parts[name], "one for each drive")
-        implicit = ImplicitMotion(robot, self.at["q"], self.at.get("t"), tolerance, None)
+        implicit = ImplicitMotion(robot, self.at["q"], self.at.get("t"), tolerance, None, factored=True)
         refuse_singular(implicit, "derivatives of actuation", self.batch)
         self._at_loops = [(parts[x.loop.name], x.v) for x in robot.loop_table.loops if x.loop.name in parts]
         self._parts: list[tuple[Array, Array, Array]] = []

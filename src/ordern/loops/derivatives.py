@@ -188,10 +188,12 @@ class ClosedDerivatives:
         self.at = {x: flat(value, self.batch, self.n, _core(x)) for x, value in self.given.items()}
         """The arguments, with one leading dimension for all states."""
         self.a = flat(self.motion.a, self.batch, self.n)
-        self.force = flat(self.motion.multipliers, self.batch, self.n)
         tolerance = self.settings.get("tolerance", TOLERANCE)
         t = self.at.get("t")
         self.implicit = ImplicitMotion(robot, self.at["q"], t, tolerance, self.settings.get("rank"))
+        motion = self.motion
+        force = motion.found if self.implicit.regular else motion.multipliers  # unique where all rows are independent
+        self.force = flat(force, self.batch, self.n)
         if self.implicit.redundant:
             refuse_singular(self.implicit, f"derivatives of {question}", self.batch)
             self._require_kept()

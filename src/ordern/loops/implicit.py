@@ -14,7 +14,8 @@ D mu are the shortest multipliers with the joint forces V^T mu. The last term tu
 together with the range of K: Z spans the rest, Z^T K = 0, and lambda = K y. It holds as long as the rank stays the
 same. The matrix is symmetric, so that gradients need the solution of the same equations for weights of da and dlambda.
 
-It is solved in the motions N that loops allow, V N = 0: bodies may be massless, as in `null_space`.
+It is solved in the motions N that loops allow, V N = 0: bodies may be massless, as in `null_space`. Where all rows are
+far from dependent, the compiled function `closed_solve` solves the equations as they are.
 
 Reference: Featherstone and Orin 2000, eqs. (20), (22); Griewank and Walther 2008, sec. 15.1, for implicit functions.
 """
@@ -25,11 +26,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..algorithms.closed_loop.rank import decide, groups
+from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
+from ..algorithms.closed_loop.reduced import SMALLEST_PIVOT
 from ..errors import SingularError
 from ..records import dataclass
 from .consistent import whose
-from .dynamics import massive
+from .dynamics import compiles, massive, usual_method
 from .kernels import Array, asking
 
 if TYPE_CHECKING:
@@ -40,6 +42,12 @@ __all__ = ["ImplicitMotion", "refuse_singular"]
 _CHANGES = 1e-6
 """The rate of a dependent row along motions that loops allow, as a part of the rates of all rows, above which the rank
 changes. Positions that are closed to 1e-10 leave about 1e-9."""
+
+
+_KEEP = -1.0
+"""No row is left out, however small its pivot: so the smallest pivot tells of all rows."""
+_EMPTY = 1e-6
+"""Rows that are smaller than this part of the largest may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +80,21 @@ class ImplicitMotion:
     """The solutions a and lambda of n states with loops, and their changes."""
 
     def __init__(
-        self, robot: Robot, q: Array, t: Array | None, tolerance: float, rank: int | None, more: Array | None = None
-    ) -> None:
-        """Factor the equations for positions q (n, nq); `more` are rows (n, k, nv) besides those of loops."""
+        self, robot: Robot, q: Array, t: Array | None, tolerance: float, rank: int | None, more: Array | None = None,
+        factored: bool = False,
+    ) -> None:  # fmt: skip
+        """Prepare the equations for positions q (n, nq); `more` are rows (n, k, nv) besides those of loops.
+
+        With `factored`, `parts` has the matrices for all states, also where no row is nearly dependent.
+        """
         self.robot, self.q, self.t, ask = robot, q, t, asking(robot)
+        self.parts: list[_Part] = []
+        plain = rank in (None, robot.nc) and more is None and tolerance == TOLERANCE and not factored and robot.nc > 0
+        self.regular = plain and usual_method(robot) == "multipliers" and compiles(robot) and self._is_regular()
+        """True if all rows are far from dependent, in all states."""
+        if self.regular:
+            self.rank = np.full(len(q), robot.nc)
+            return
         n, nv = len(q), robot.nv
         M = ask("mass_matrix", q)
         self.K = ask("loop_jacobian", q, t=t) if robot.nc else np.zeros((n, 0, nv))
@@ -84,7 +103,6 @@ class ImplicitMotion:
         nc = self.K.shape[1]
         found = decide(self.K, tolerance, rank)
         self.rank = found.rank
-        self.parts: list[_Part] = []
         for r, which in groups(found.rank):
             V, count = found.rows(which, r), len(which)
             N = np.linalg.qr(np.swapaxes(V, -1, -2), mode="complete")[0][:, :, r:]
@@ -100,6 +118,20 @@ class ImplicitMotion:
                 Z = np.linalg.qr(found.scale[which][..., None] * found.U[which, :, :r], mode="complete")[0][:, :, r:]
             self.parts.append(_Part(which, M[which], V, N, C, D, Z))
 
+    def _solved(self, x: Array, c: Array) -> Array:
+        """Return a, lambda and the smallest pivot, (n, k, nv + nc + 1), of M a = x + K^T lambda, K a = c."""
+        t = None if self.t is None else self.t[:, None]
+        return np.asarray(asking(self.robot)("closed_solve", self.q[:, None], x, c, t=t, drop=_KEEP))
+
+    def _is_regular(self) -> bool:
+        """Tell whether the constraints of all states are far from dependent."""
+        robot, ask = self.robot, asking(self.robot)
+        sizes = np.linalg.norm(ask("loop_jacobian", self.q, t=self.t), axis=-1)
+        if not (sizes > _EMPTY * sizes.max(axis=-1, keepdims=True)).all():
+            return False
+        none = np.zeros(robot.nv), np.zeros(robot.nc)
+        return bool((ask("closed_solve", self.q, *none, t=self.t, drop=_KEEP)[..., -1] > SMALLEST_PIVOT).all())
+
     @property
     def redundant(self) -> bool:
         """True if constraints depend on each other in some state."""
@@ -110,6 +142,10 @@ class ImplicitMotion:
 
         `turned` is dK y (n, nc, k), needed where constraints depend on each other.
         """
+        if self.regular:
+            x = self._solved(np.swapaxes(c1, -1, -2), np.swapaxes(c2, -1, -2))
+            both = np.swapaxes(x[..., :-1], -1, -2)
+            return both[:, : self.robot.nv], both[:, self.robot.nv :]
         da, force = np.zeros_like(c1), np.zeros_like(c2)
         for p in self.parts:
             x1, x2 = massive(self.robot, lambda p=p: p.solve(c1[p.which], p.C @ c2[p.which]))  # type: ignore[misc]
@@ -120,6 +156,9 @@ class ImplicitMotion:
 
     def weights(self, wa: Array, wl: Array) -> tuple[Array, Array, Array]:
         """Return the weights of c1 (n, nv), c2 (n, nc) and dK y (n, nc) in the sum wa . da + wl . dlambda."""
+        if self.regular:
+            x = self._solved(wa[:, None], -wl[:, None])[:, 0]
+            return x[:, : self.robot.nv], -x[:, self.robot.nv : -1], np.zeros_like(wl)
         w1, w2, w3 = np.zeros_like(wa), np.zeros_like(wl), np.zeros_like(wl)
         for p in self.parts:
             right = -(np.swapaxes(p.D, -1, -2) @ wl[p.which, :, None])

@@ -54,13 +54,15 @@ class TangentMachine:
         given: dict[str, Any] = {"q": q.x, "v": v.x, "smoothing": self.smoothing, **more}
         if robot.nc:
             forces = forces + self._ask("all_passive_force", q.x, v.x, self.smoothing)
+            known = None if self._rank == robot.nc else self._rank
             motion = robot.closed_dynamics(
-                q.x, v.x, forces, **more, stabilise=(BAUMGARTE, BAUMGARTE), rank=self._rank, check=False
+                q.x, v.x, forces, **more, stabilise=(BAUMGARTE, BAUMGARTE), rank=known, check=False
             )
-            given |= {"a": motion.a, "multipliers": motion.multipliers, "alpha": BAUMGARTE}
+            implicit = ImplicitMotion(robot, q.x, None, motion.tolerance, self._rank)
+            force = motion.found if implicit.regular else motion.multipliers
+            given |= {"a": motion.a, "multipliers": force, "alpha": BAUMGARTE}
             d = robot.derivatives.closed_forces_left(**given, wrt=("q", "v"))
             change = -(d.q @ q.d + d.v @ v.d)
-            implicit = ImplicitMotion(robot, q.x, None, motion.tolerance, self._rank)
             return Varied(motion.a, implicit.changes(change[:, :nv] + self.tau.d, change[:, nv:], None)[0])
         if robot.has_passive:
             forces = forces + self._ask("passive_force", q.x, v.x, self.smoothing)
