@@ -195,6 +195,31 @@ def test_through_events(more: dict[str, Any]) -> None:
     assert_close(every.jvp(**dict(zip(names, along, strict=True))).v[-1], found.v[-1], CLOSE)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["simulate", "semi-implicit-euler", "rk4"])
+def test_a_rolling_disc(way: str) -> None:
+    """Five positions, three velocities: where the disc goes depends on more than its tangent."""
+    builder = on.Builder("disc").body("ground")
+    builder.body("disc", parent="ground", joint=on.RollingDisc(0.3), mass=2.0, inertia=(0.1, 0.2, 0.1))
+    arm = {"mass": 0.3, "com": (0.2, 0, 0), "inertia": (0.01, 0.01, 0.01), "at": (0, 0.1, 0)}
+    robot = builder.body("arm", parent="disc", joint=on.Revolute((0, 1, 0)), **arm).build()
+    rng, h = np.random.default_rng(0), 1e-6
+    q, v, tau = np.array([0.2, 0.1, 0.3, 0.0, 0.0, 0.4]), *rng.normal(size=(2, robot.nv))
+    along = rng.normal(size=(3, robot.nv))
+
+    def moved(s: float) -> Any:
+        state = robot.integrate(q, s * along[0]), v + s * along[1], tau + s * along[2]
+        if way == "simulate":
+            return robot.simulate(*state, until=[0.1, 0.3])
+        return robot.rollout(*state, steps=20, dt=0.01, method=way)
+
+    run = moved(0.0)
+    weights = rng.normal(size=run.q.shape)
+    rate = np.sum(weights * (moved(h).q - moved(-h).q)) / (2 * h)
+    gradient = run.vjp(q=weights)
+    assert_close(sum(np.sum(a * b) for a, b in zip(gradient[:3], along, strict=True)), rate, CLOSE)
+
+
 def test_a_joint_that_rests_is_refused() -> None:
     result = stopped_pendulum().simulate([0.9, 0.2], until=[1.5], limits="bounce", restitution=0.0)
     with pytest.raises(ArgumentError, match="rests on its stop"):

@@ -5,7 +5,7 @@ All states at the starts of steps are known. So the matrices of all steps,
 
     A_k = d(state at the end of step k) / d(state at its start),
 
-in the tangent of positions, come from one pass of forward mode over many steps at once. A direction is then carried
+by the numbers of q and v, come from one pass of forward mode over many steps at once. A direction is then carried
 forward by products, d_{k+1} = A_k d_k + b_k, with b_k the part of forces that vary; and weights of samples are carried
 back, w_k = A_k^T w_{k+1} + ..., which gives the gradient by the start. With the weights at the ends of all steps, one
 pass of reverse mode over many steps at once gives the gradients by forces.
@@ -74,10 +74,8 @@ def motion_jvp(result: Result, tangents: Mapping[str, ArrayLike]) -> Any:
         listed = ", ".join(f"{name} {x.shape}" for name, x in given.items())
         raise ArgumentError(f"jvp: the batches of the tangents differ: {listed}") from None
     flat = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(-1, *shapes[name]) for name, x in given.items()}
-    rates = motion.rates(flat)
-    nv = motion.robot.nv
-    rates = rates.reshape(*batch, *rates.shape[1:])
-    return _named("Rates", ("q", "v"))(rates[..., :nv], rates[..., nv:])
+    q, v = (x.reshape(*batch, *x.shape[1:]) for x in motion.rates(flat))
+    return _named("Rates", ("q", "v"))(q, v)
 
 
 class _Motion:
@@ -96,6 +94,10 @@ class _Motion:
         """For each sample, True if it is between the ends of a step."""
         self.jumps: dict[int, Array] = {}
         """The saltation matrices of events between steps, by the end of a step."""
+        self.size = self.robot.nq + self.robot.nv
+        """The numbers of a state."""
+        self._charts = ArrayMachine(self.robot, source.options.dynamics, 1.0, np.zeros(0), None)
+        """For changes between tangents and numbers of q."""
 
     def _at_end(self, k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the samples at the end of a step: those before an event that takes place there, and those after."""
@@ -161,26 +163,26 @@ class _Motion:
         return {"q0": (nv,), "v0": (nv,), **found, "until": (len(self.result.t),) if self.source.listed else ()}
 
     def weights(self, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Array, tuple[int, ...]]:
-        """Return the weights of samples as (directions, samples, 2 nv), and the shape of their batch."""
+        """Return the weights of the numbers of samples, (directions, samples, nq + nv), and the shape of the batch."""
         nq, nv, n = self.robot.nq, self.robot.nv, len(self.result.t)
         parts = []
         for name, x in (("q", q), ("v", v)):
             given = np.zeros((n, nv)) if x is None else real(x, f"vjp: the weights of {name}")
-            if name == "q" and nq != nv and given.shape[-2:] == (n, nq):
-                kernel = self.robot.kernel("pull position_rate by v")
-                given = np.asarray(kernel(self.result.q, self.result.v, given))
-            if given.shape[-2:] != (n, nv):
+            by_numbers = name == "q" and nq != nv and given.shape[-2:] == (n, nq)
+            if given.shape[-2:] != (n, nv) and not by_numbers:
                 raise ArgumentError(f"vjp: the weights of {name} have shape {given.shape}, not (..., {n}, {nv})")
+            if name == "q" and not by_numbers:
+                given = self._charts.weights_by_numbers(self.result.q, given)
             parts.append(given)
         batch = np.broadcast_shapes(*(x.shape[:-2] for x in parts))
-        whole = np.concatenate([np.broadcast_to(x, (*batch, n, nv)) for x in parts], axis=-1)
-        return whole.reshape(-1, n, 2 * nv), batch
+        whole = np.concatenate([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in parts], axis=-1)
+        return whole.reshape(-1, n, self.size), batch
 
     # ---- passes over steps
 
     def _chunks(self, directions: int) -> Iterator[slice]:
         """Return the steps in parts whose passes fit into memory."""
-        many = max(1, _NUMBERS_AT_ONCE // (directions * (self.robot.nq + self.robot.nv)))
+        many = max(1, _NUMBERS_AT_ONCE // (directions * self.size))
         return (slice(k, min(k + many, self.steps)) for k in range(0, self.steps, many))
 
     def _machine(self, some: slice) -> tuple[ArrayMachine, StepForces]:
@@ -218,55 +220,53 @@ class _Motion:
     def _moving(
         self, some: slice, q_rate: Array, v_rate: Array, rates: Mapping[str, Array]
     ) -> tuple[Array, NDArray[np.intp], Array]:
-        """Return rates at the ends of steps, (steps, directions, 2 nv), the samples between, and rates at these."""
+        """Return rates at the ends of steps, (steps, directions, nq + nv), the samples between, and rates at these."""
         m, forces = self._machine(some)
         forces.rates |= {name: x for name, x in rates.items() if name in ("tau", "external")}
         m.number_rates = self._number_rates({name: x for name, x in rates.items() if name in FIELDS})
         q, v = self.q[:-1][some, None], self.v[:-1][some, None]
         which, k, s = self._samples(some)
-        end, powers = self._step(Moving(m), (q, m.as_numbers(q, q_rate)), (v, v_rate), len(which) > 0)
-        shape = np.broadcast_shapes(q_rate.shape, end.q[1].shape[:-1] + q_rate.shape[-1:])
-        at_ends = np.concatenate(
-            [np.broadcast_to(m.as_tangent(end.q[0], end.q[1]), shape), np.broadcast_to(end.v[1], shape)], axis=-1
-        )
+        end, powers = self._step(Moving(m), (q, q_rate), (v, v_rate), len(which) > 0)
+        shape = np.broadcast_shapes(q_rate.shape[:-1], end.v[1].shape[:-1])
+        at_ends = np.concatenate([np.broadcast_to(x[1], (*shape, x[1].shape[-1])) for x in (end.q, end.v)], axis=-1)
         if not len(which):
             return at_ends, which, at_ends[:0]
         scale = [s[:, None, None] ** p for p in range(1, 1 + len(powers))]
         values, moved = [], []
-        for name, start, rate in (("q", q, m.as_numbers(q, q_rate)), ("v", v, v_rate)):
+        for name, start, rate in (("q", q, q_rate), ("v", v, v_rate)):
             pairs = [getattr(c, name) for c in powers]
-            full = np.broadcast_to(rate, (*shape[:-1], rate.shape[-1]))
+            full = np.broadcast_to(rate, (*shape, rate.shape[-1]))
             values.append(start[k] + sum(x * c[0][k] for x, c in zip(scale, pairs, strict=True)))
             moved.append(full[k] + sum(x * c[1][k] for x, c in zip(scale, pairs, strict=True)))
-        if m.flat:
-            return at_ends, which, np.concatenate(moved, axis=-1)
-        tangent = m.as_tangent(m.project(values[0]), m.push_project(values[0], moved[0]))
-        return at_ends, which, np.concatenate([tangent, moved[1]], axis=-1)
+        if not m.flat:
+            moved[0] = m.push_project(values[0], moved[0])
+        return at_ends, which, np.concatenate(moved, axis=-1)
 
     def _matrices(self, some: slice) -> tuple[Array, NDArray[np.intp], Array]:
         """Return the transposed matrices of steps and of the samples between them, by the states at their starts."""
-        nv, count = self.robot.nv, some.stop - some.start
-        unit = np.broadcast_to(np.eye(2 * nv), (count, 2 * nv, 2 * nv))
-        return self._moving(some, unit[..., :nv], unit[..., nv:], {})
+        nq, n = self.robot.nq, self.size
+        unit = np.broadcast_to(np.eye(n), (some.stop - some.start, n, n))
+        return self._moving(some, unit[..., :nq], unit[..., nq:], {})
 
-    def rates(self, tangents: Mapping[str, Array]) -> Array:
-        """Return the rates of all samples along directions, (directions, samples, 2 nv)."""
-        nv, n = self.robot.nv, len(self.result.t)
+    def rates(self, tangents: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Return the rates of positions, in their tangent, and of velocities, each (directions, samples, nv)."""
+        nq, nv, n = self.robot.nq, self.robot.nv, len(self.result.t)
         count = len(next(iter(tangents.values())))
-        now = np.concatenate([tangents.get(name, np.zeros((count, nv))) for name in ("q0", "v0")], axis=-1)
+        by_q, by_v = (tangents.get(name, np.zeros((count, nv))) for name in ("q0", "v0"))
+        now = np.concatenate([self._charts.as_numbers(self.q[0], by_q), by_v], axis=-1)
         forces = {name: x for name, x in tangents.items() if name not in ("q0", "v0", "until")}
         for name, rank in (("tau", 2), ("external", 3)):  # constant forces are tables of one row
             if name in forces and forces[name].ndim == rank:
                 forces[name] = forces[name][:, None]
-        found = np.zeros((count, n, 2 * nv))
+        found = np.zeros((count, n, self.size))
         found[:, (self.after == 0) & ~self.inside] = now[:, None]
-        for some in self._chunks(max(2 * nv, count)):
+        for some in self._chunks(max(self.size, count)):
             A, which, S = self._matrices(some)
             b = sb = np.zeros((1, 1, 1))
             if forces:
-                still = np.zeros((some.stop - some.start, count, nv))
-                b, _, sb = self._moving(some, still, still, forces)
-            b, sb = np.broadcast_to(b, (len(A), count, 2 * nv)), np.broadcast_to(sb, (len(S), count, 2 * nv))
+                still = np.zeros((some.stop - some.start, count, self.size))
+                b, _, sb = self._moving(some, still[..., :nq], still[..., nq:], forces)
+            b, sb = np.broadcast_to(b, (len(A), count, self.size)), np.broadcast_to(sb, (len(S), count, self.size))
             for k in range(len(A)):
                 inside = (self.after[which] - 1 - some.start) == k
                 for j in np.flatnonzero(inside):
@@ -278,8 +278,9 @@ class _Motion:
                     now = now @ self.jumps[end].T
                     found[:, after] = now[:, None]
         if "until" in tangents:
-            self._along_time(found, tangents["until"])
-        return found
+            speed, rate = self._speeds(), tangents["until"]
+            found += (rate[..., None] if self.source.listed else rate[:, None, None]) * speed
+        return self._charts.as_tangent(self.result.q, found[..., :nq]), found[..., nq:]
 
     def _number_rates(self, fields: Mapping[str, Array]) -> dict[bool, Array]:
         """Return the rates of the numbers that code reads, for tangents of parameters."""
@@ -289,18 +290,17 @@ class _Motion:
         values = from_fields(numbers.structure, fields, (len(next(iter(fields.values()))),))
         return {x: push_numbers(numbers.structure, x, numbers.values, values) for x in (False, True)}
 
-    def _along_time(self, found: Array, rate: Array) -> None:
-        """Add the motion of samples whose times move."""
-        speed = np.concatenate([self.result.v, self.result.a], axis=-1)
-        if self.source.listed:
-            found += rate[..., None] * speed
-        else:
-            found[:, -1] += rate[..., None] * speed[-1]
+    def _speeds(self) -> Array:
+        """Return the rates of all samples by their own times; without a list of times, only the last one moves."""
+        found = np.concatenate([self._charts.as_numbers(self.result.q, self.result.v), self.result.a], axis=-1)
+        if not self.source.listed:
+            found[:-1] = 0.0
+        return found
 
     def gradient(self, weights: Array, forces: Sequence[str]) -> dict[str, Array]:
         """Return the gradients of weighted samples by all arguments, with a leading axis of directions."""
-        nv, count = self.robot.nv, len(weights)
-        now = np.zeros((count, 2 * nv))
+        nq, count = self.robot.nq, len(weights)
+        now = np.zeros((count, self.size))
         collected = {}
         numbers = bound(self.robot)
         by_value = np.zeros((count, 0 if numbers is None else numbers.values.shape[-1]))
@@ -310,9 +310,9 @@ class _Motion:
         ):
             if name in forces and varied is not None:
                 collected[name] = np.zeros((len(varied.values), count, *varied.values.shape[1:]))
-        for some in reversed(list(self._chunks(max(2 * nv, count)))):
+        for some in reversed(list(self._chunks(max(self.size, count)))):
             A, which, S = self._matrices(some)
-            ends = np.zeros((len(A), count, 2 * nv))
+            ends = np.zeros((len(A), count, self.size))
             for k in reversed(range(len(A))):
                 end = some.start + k + 1
                 before, after = self._at_end(end)
@@ -328,9 +328,9 @@ class _Motion:
                     assert numbers is not None
                     by_value += pull_numbers(numbers.structure, regroup, numbers.values, x)
         now = now + weights[:, self._at_end(0)[0]].sum(1)
-        speed = np.concatenate([self.result.v, self.result.a], axis=-1)
-        by_time = (weights * speed).sum(-1)
-        gradient = {"q0": now[:, :nv], "v0": now[:, nv:], "until": by_time if self.source.listed else by_time[:, -1]}
+        by_time = (weights * self._speeds()).sum(-1)
+        by_q = self._charts.weights_in_tangent(self.q[0], now[:, :nq])
+        gradient = {"q0": by_q, "v0": now[:, nq:], "until": by_time if self.source.listed else by_time[:, -1]}
         gradient |= {} if numbers is None else by_field(numbers.structure, by_value)
         return gradient | {name: np.moveaxis(x, 1, 0) for name, x in collected.items()}
 
@@ -341,22 +341,20 @@ class _Motion:
         """
         m, forces = self._machine(some)
         forces.collected, m.collects = collected, self.robot.variation is not None
-        nv = self.robot.nv
+        nq = self.robot.nq
         which, k, s = self._samples(some)
         tape = Tape(m)
         q, v = self.q[:-1][some, None], self.v[:-1][some, None]
         end, powers = self._step(tape, q, v, len(which) > 0)
-        tape.weigh(end.q, m.weights_by_numbers(end.q, ends[..., :nv]))
-        tape.weigh(end.v, ends[..., nv:])
+        tape.weigh(end.q, ends[..., :nq])
+        tape.weigh(end.v, ends[..., nq:])
         if len(which):
             scale = [s[:, None, None] ** p for p in range(1, 1 + len(powers))]
             mine = np.moveaxis(weights[:, which], 0, 1)
             y = q[k] + sum(x * c.q[k] for x, c in zip(scale, powers, strict=True))
-            by_q = mine[..., :nv]
-            if not m.flat:
-                by_q = m.pull_project(y, m.weights_by_numbers(m.project(y), by_q))
+            by_q = mine[..., :nq] if m.flat else m.pull_project(y, mine[..., :nq])
             for x, c in zip(scale, powers, strict=True):
-                for value, found in ((c.q, by_q), (c.v, mine[..., nv:])):
+                for value, found in ((c.q, by_q), (c.v, mine[..., nq:])):
                     whole = np.zeros((len(ends), *found.shape[1:]))
                     np.add.at(whole, k, x * found)
                     tape.weigh(value, whole)

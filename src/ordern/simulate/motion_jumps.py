@@ -40,8 +40,25 @@ def jump_matrices(result: Result, source: MotionSource, ends: Array, what: str) 
         if happened is None:
             raise ArgumentError(f"{who} changes the motion, but is not among the events of the result")
         end = int(np.argmin(np.abs(ends - jump.time)))
-        matrix = result.saltation(happened)
+        matrix = _by_numbers(result, jump.q, result.saltation(happened), who)
         found[end] = matrix @ found[end] if end in found else matrix
     if len(found) < result.report.impacts:
         raise ArgumentError(f"{what}: joints struck their stops at moments that the result does not list")
+    return found
+
+
+def _by_numbers(result: Result, q: Array, matrix: Array, who: str) -> Array:
+    """Return a matrix for changes of the numbers of q and v from one for changes in the tangent of q and of v.
+
+    The change of q adds a motion to it: it is along the velocities before and after.
+    """
+    robot, nq, nv = result.robot, result.robot.nq, result.robot.nv
+    rates = robot.position_rate(q, np.eye(nv)).T
+    tangents = robot.kernel("position_tangent")(q, np.eye(nq)).T
+    if np.linalg.matrix_rank(robot.kernel("push project by q")(q, np.eye(nq))) != nv:
+        raise ArgumentError(f"{who}: {robot.name!r} has a joint with more positions than velocities, such as a disc")
+    found = np.eye(nq + nv)
+    found[:nq, :nq] += rates @ (matrix[:nv, :nv] - np.eye(nv)) @ tangents
+    found[:nq, nq:] = rates @ matrix[:nv, nv:]
+    found[nq:, :nq], found[nq:, nq:] = matrix[nv:, :nv] @ tangents, matrix[nv:, nv:]
     return found

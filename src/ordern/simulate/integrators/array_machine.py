@@ -55,8 +55,8 @@ class Forces(Protocol):
 class ArrayMachine:
     """Runs the operations of steps and their derivatives on arrays."""
 
-    def __init__(self, robot: Robot, dynamics: str | None, smoothing: float, h: Array, forces: Forces) -> None:
-        """Begin steps of these lengths (steps,)."""
+    def __init__(self, robot: Robot, dynamics: str | None, smoothing: float, h: Array, forces: Any) -> None:
+        """Begin steps of these lengths (steps,), with these `Forces`; None for changes of coordinates alone."""
         self.robot, self.h, self.forces = robot, h[:, None, None], forces
         self._dynamics, self._smoothing = robot.kernel("forward_dynamics", dynamics), np.float64(smoothing)
         self.turning = turns_velocities(robot)
@@ -204,6 +204,13 @@ class ArrayMachine:
             return weights
         kernel = self._kernel("pull_tangent", lambda: self.robot.kernel(pull_name("position_tangent", ("rate",))))
         return np.asarray(kernel(q, q, weights))
+
+    def weights_in_tangent(self, q: Array, weights: Array) -> Array:
+        """Return derivatives in the tangent of q from those by its numbers."""
+        if self.flat:
+            return weights
+        kernel = self._kernel("pull_rate", lambda: self.robot.kernel(pull_name("position_rate", ("v",))))
+        return np.asarray(kernel(q, np.zeros(self.robot.nv), weights))
 
     # kernels -------------------------------------------------------------------------------------------------------
 
