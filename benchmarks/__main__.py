@@ -30,6 +30,7 @@ from . import (
     memory,
     operations,
     rollout,
+    second_derivatives,
     simulate,
     single,
     threads,
@@ -38,7 +39,20 @@ from .harness import CASES, settings
 from .peer import pin
 
 THEMES = (
-    *(batches, single, derivatives, linearise, rollout, gradients, simulate, control, loops, mechanisms, grasp),
+    *(
+        batches,
+        single,
+        derivatives,
+        second_derivatives,
+        linearise,
+        rollout,
+        gradients,
+        simulate,
+        control,
+        loops,
+        mechanisms,
+        grasp,
+    ),
     *(first_call, loading, chains, chain_gradients, operations, threads, memory),
 )
 

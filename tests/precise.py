@@ -95,12 +95,13 @@ def settings_of(robot: on.Robot, question: str) -> dict[str, Any]:
 
 
 def all_questions(loops: bool) -> list[str]:
-    """The names of all questions about trees, or about loops."""
+    """The names of all questions about trees, or about loops, but for those that integrators ask, with own settings."""
     from ordern.algorithms import questions
     from ordern.algorithms.registry import import_all
 
     import_all()
-    return [q.name for q in questions() if q.loops == loops]
+    known = {*SETTINGS, "frames"}
+    return [q.name for q in questions() if q.loops == loops and known.issuperset(q.options)]
 
 
 def arguments(robot: Model, question: str, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -231,11 +231,11 @@ class Derived:
         """Return the second derivatives of the weighted sum, from the nodes of its gradient."""
         vjp = Derived("vjp", self.base, self.algorithm, self.wrt, self.asked)
         kinds = {p.name: p.kind for p in self.base.inputs}
-        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds[x] == "q"}
+        maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds.get(x) == "q"}
         gradient, parts = iter(vjp._differentiated(tree, given, graph, options)), []
         for x in self.wrt:
             rows = [next(gradient) for _ in range(self._size(x, by_name, maps))]
-            joints = joints_of_freedoms(tree.model) if kinds[x] in ("q", "v", "f") else None
+            joints = joints_of_freedoms(tree.model) if kinds.get(x) in ("q", "v", "f") else None
             parts.append(Varied(x, rows, self._units(by_name, maps, (x,)), joints))
         return hessian(parts, pairs_of(self.base.name, self.wrt))
 
