@@ -22,7 +22,7 @@ WELL_POSED = [
     *(case for case in ROBOTS if not case.ill_posed),
     Case("go2", "go2_description/urdf/go2.urdf", floating=True),
 ]
-"""Fifteen, too: the mass matrix of icub has a condition of 1e8, so that accelerations have eight digits."""
+"""Fifteen, too: the mass matrix of icub has a condition of 1e9, so that accelerations have seven digits."""
 
 
 @pytest.mark.parametrize("case", ROBOTS, ids=lambda case: case.name)
