@@ -59,9 +59,9 @@ class DerivativeMethods(Answering, Model):
         """Return the rate of an answer while its arguments vary along tangents: J t, in the shape of the answer.
 
         `arguments` are those of the question, in order or by name. `tangents` are in the same order, None for an
-        argument that is constant, or by name. The tangent of a position is a velocity of shape (..., nv), along which
-        `integrate` moves it; that of a pose is the velocity of the frame in its own axes, (..., 6). `settings` are
-        those of the question, such as the frame.
+        argument that is constant, or by name, fields of `robot.parameters` included. The tangent of a position is a
+        velocity of shape (..., nv), along which `integrate` moves it; that of a pose is the velocity of the frame in
+        its own axes, (..., 6). `settings` are those of the question, such as the frame.
 
         >>> import ordern as on
         >>> arm = on.load("double-pendulum")
@@ -84,8 +84,9 @@ class DerivativeMethods(Answering, Model):
     ) -> Any:  # fmt: skip
         """Return the gradient of the sum of cotangent times answer by the arguments: J^T w, a named tuple.
 
-        `arguments` are as for `jvp`; `wrt` names those that vary, by default all that are given. The cotangent has the
-        shape of the answer; that of a position has the shape of a velocity, and so has a gradient by a position.
+        `arguments` are as for `jvp`; `wrt` names those that vary, by default all that are given; it may name fields of
+        `robot.parameters`, such as "inertia", as well. The cotangent has the shape of the answer; that of a position
+        has the shape of a velocity, and so has a gradient by a position.
 
         >>> import ordern as on
         >>> arm = on.load("double-pendulum")
@@ -168,8 +169,9 @@ class Derivatives:
     """The derivatives of the answers of a robot, as matrices: a function for each question, with the question's name.
 
     It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
-    that are given), `method` and `threads`. It returns a named tuple with an array for each of them: the shape of the
-    answer, then the shape of the argument. Positions vary in the tangent of `integrate`, poses in that of their frame.
+    that are given, and of fields of `robot.parameters`), `method` and `threads`. It returns a named tuple with an array
+    for each of them: the shape of the answer, then the shape of the argument. Positions vary in the tangent of
+    `integrate`, poses in that of their frame.
     """
 
     def __init__(self, robot: DerivativeMethods) -> None:
