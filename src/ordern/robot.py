@@ -423,7 +423,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         """Return the valid position next to q: another name of `project`, of shape (..., nq)."""
         return self.project(q, threads, out)
 
-    @delegated("simulate.simulate")
+    @delegated("simulate.simulate", sets=True)
     def simulate(
         self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, tau: Any = None, until: ArrayLike = 1.0, *,
         method: str = "dormand-prince-8", step: float | None = None, rtol: float = 1e-10, atol: float = 1e-10,
@@ -469,6 +469,9 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         bar with the time left (plain lines in a log), or a function of the fraction done. Whatever ends a run before
         its time (a state that is not finite, steps that become too small, Ctrl-C) is in `result.report` and a warning;
         the motion so far is kept. Forces that are no Python functions run as machine code, unless `native` is False.
+
+        A robot with sets of parameters returns an array of results of its `batch_shape`; states and constant forces
+        with this leading shape are those of each set.
 
         >>> import ordern as on
         >>> result = on.load("double-pendulum").simulate([1.0, 0.0], until=2.0)

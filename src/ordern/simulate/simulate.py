@@ -6,10 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import Array
+from ..arguments import Array, array
 from ..errors import ArgumentError
+from ..model.parameter_sets import part
 from ..screen.progress import reported
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
@@ -43,8 +44,10 @@ def simulate(
     until: float | ArrayLike = 1.0,
     external: Any = None,
     **keywords: Any,
-) -> Result:
+) -> Any:
     """See `Robot.simulate`; the keywords are those of `SimulationOptions`."""
+    if robot.batch_shape:
+        return _each_set(robot, q0, v0, tau, until, external, keywords)
     began = time.perf_counter()
     if keywords.get("method") == "variational" and (robot.nc or keywords.get("switches")):
         raise ArgumentError(
@@ -87,6 +90,34 @@ def simulate(
     result = drive(problem, options, (q, v), span, stops, runner, parts, began)
     object.__setattr__(result, "source", MotionSource(robot, *forces, options, span[0] is not None))
     return result
+
+
+def _each_set(
+    robot: Robot, q0: Any, v0: Any, tau: Any, until: Any, external: Any, keywords: dict[str, Any]
+) -> NDArray[Any]:
+    """Return an array of results, one for each set of parameters; states and constant forces may differ, too."""
+    if keywords.get("checkpoint") is not None:
+        raise ArgumentError(
+            f"simulate: {robot.name!r} has sets of parameters, and a checkpoint is for one run: use `folded`"
+        )
+    batch = robot.batch_shape
+    given = {"q0": (q0, robot.nq), "v0": (v0, robot.nv), "tau": (tau, robot.nv)}
+    several = {}
+    for name, (x, n) in given.items():
+        if isinstance(x, (np.ndarray, list)) and np.ndim(x) > 1:
+            numbers = array(x, (..., n), f"simulate: {name}")
+            try:
+                several[name] = np.broadcast_to(numbers, (*batch, n))
+            except ValueError:
+                raise ArgumentError(
+                    f"simulate: {name} has shape {numbers.shape}; for {robot.name!r}, which has sets of parameters of "
+                    f"the shape {batch}, it must broadcast to {(*batch, n)}"
+                ) from None
+    found = np.empty(batch, object)
+    for index in np.ndindex(*batch):
+        q, v, f = (several[name][index] if name in several else x for name, (x, _) in given.items())
+        found[index] = simulate(part(robot, index), q, v, f, until, external, **keywords)
+    return found
 
 
 def drive(
