@@ -116,6 +116,11 @@ SAYS = {
         r"shoulder of 1,000 arms: 28\.\d ± 2\.\d N m",
         r"passes the checks: True",
     ],
+    "19_counterweights.py": [
+        r"without weights: torques of 26\.35 N m",
+        r"12\.652 and  2\.030 kg:  8\.158 N m",
+        r"least squares: 12\.652 and 2\.030 kg",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

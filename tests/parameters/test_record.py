@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.parameters.inertias import TO_PINOCCHIO
 from tests.parameters.mechanism import build
-from tests.random_models import random_robot
-from tests.tolerances import EXACT, ROUNDING, assert_close
+from tests.random_models import random_robot, random_state
+from tests.tolerances import EXACT, PEER, ROUNDING, assert_close
 
 
 def test_numbers_are_those_of_the_model() -> None:
@@ -111,3 +112,20 @@ def test_pinocchio_has_the_same_ten_numbers(tmp_path) -> None:
     numbers = robot.parameters.to_pinocchio()
     for c, ten in zip(robot.joints, numbers, strict=True):
         assert_close(ten, model.inertias[model.getJointId(c.name)].toDynamicParameters(), ROUNDING)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("pinocchio")
+def test_regressors_are_those_of_pinocchio(tmp_path) -> None:
+    """Derivatives by inertias, in Pinocchio's order of the ten numbers."""
+    import pinocchio as pin
+
+    robot = random_robot(3, 5, (on.Revolute, on.Prismatic), chain=True).vary(gravity=(0, 0, -9.81), fold=True)
+    path = tmp_path / "robot.urdf"
+    robot.save(path)
+    model = pin.buildModelFromUrdf(str(path))
+    assert [c.name for c in robot.joints] == list(model.names)[1:]
+    q, v, a = random_state(robot, 0)
+    Y = robot.derivatives.inverse_dynamics(q, v, a, wrt="inertia").inertia
+    wanted = pin.computeJointTorqueRegressor(model, model.createData(), q, v, a)
+    assert_close(Y[..., list(TO_PINOCCHIO)].reshape(robot.nv, -1), wanted, PEER)
