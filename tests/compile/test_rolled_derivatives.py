@@ -133,6 +133,18 @@ def test_derivatives_of_derivatives(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("mode", ["push", "pull"])
+@pytest.mark.parametrize(
+    "asked_by", ["forward_dynamics by q v tau", "integrate by q v dt", "euler_velocity by q v a dt"]
+)
+def test_derivatives_by_the_numbers_of_arguments(mode: str, asked_by: str) -> None:
+    robot, name = random_robot(58, 5, (on.Revolute, on.Planar, on.Prismatic), armature=True), f"{mode} {asked_by}"
+    given = arguments(robot, name)
+    expected = robot.kernel(name, way="interpreted")(*given)
+    assert relative(robot.kernel(name, way="rolled")(*given), expected) <= INVERSION
+
+
+@pytest.mark.slow
 def test_all_methods_keep_the_rules() -> None:
     robot, count = random_robot(42, 4, (on.Revolute, on.Prismatic), passive=True, mimic=True), 0
     for method in SWEEPS:

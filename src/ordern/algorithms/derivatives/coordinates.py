@@ -28,7 +28,16 @@ from ..registry import Algorithm, Port, Question, find, find_question
 from .derived import Derived
 from .implicit import ImplicitDynamics
 
-__all__ = ["NUMBERS", "PULL", "PUSH", "coordinate_question", "find_in_coordinates", "pull_name", "push_name"]
+__all__ = [
+    "NUMBERS",
+    "PULL",
+    "PUSH",
+    "InCoordinates",
+    "coordinate_question",
+    "find_in_coordinates",
+    "pull_name",
+    "push_name",
+]
 
 PUSH, PULL, NUMBERS = "push", "pull", "numbers"
 _BY = " by "
@@ -79,7 +88,8 @@ def find_in_coordinates(name: str, method: str | None) -> tuple[Question, Algori
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = InCoordinates(mode, base, algorithm, tuple(names.split(" ")), asked)
-        known = replace(algorithm, question=name, function=text, sweeps=False, alias_of="")
+        sweeps = algorithm.sweeps and NUMBERS not in text.wrt
+        known = replace(algorithm, question=name, function=text, sweeps=sweeps, alias_of="")
         _METHODS[name, algorithm] = known
     return asked, known
 

@@ -44,11 +44,12 @@ def has_dynamics_gradient(model: Model) -> bool:
 
 def dynamics_gradient(
     tree: Tree, q: Joints, qd: Joints, tau: Joints, weights: Joints, external: Bodies, v0: Base, a0: Base,
-    gradients: Mapping[str, Output],
+    gradients: Mapping[str, Output], accelerations: Joints | None = None, coordinates: bool = False,
 ) -> tuple[Spin, Force]:  # fmt: skip
     """Fill in the gradients of the sum of weights times qdd by q, v, tau and external, those that `gradients` names.
 
-    Positions vary along velocities. Return the gradients by the angular velocity and by the acceleration of the base.
+    Positions vary along velocities, or with `coordinates` by their numbers. If the `accelerations` that belong to tau
+    are known, tau is not used. Return the gradients by the angular velocity and by the acceleration of the base.
     """
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
@@ -63,22 +64,26 @@ def dynamics_gradient(
         r[i] = X[i].centripetal(w[p])
         c[i] = w[i].coriolis(vJ) + i.bias(q[i], qd[i])
         IA[i] = i.articulated_inertia
-        pA[i] = w[i].gyroscopic(i.rigid_inertia) - external[i]
         z[i] = Force.zero()
+        if accelerations is None:
+            pA[i] = w[i].gyroscopic(i.rigid_inertia) - external[i]
 
     for i, p in tree.inward():
         G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
-        u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
         innovation = weights[i] - S[i].T @ z[i]
-        nu[i], e[i] = D[i].solve(u), D[i].solve(innovation)
+        e[i] = D[i].solve(innovation)
         Ip = X[i].T @ Ia @ X[i]
         IA[p] += Ip
-        pA[p] += X[i].T @ (pA[i] + Ia @ c[i] + G[i] @ u) + Ip @ r[i]
         z[p] += X[i].T @ (z[i] + G[i] @ innovation)
+        if accelerations is None:
+            u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
+            nu[i] = D[i].solve(u)
+            pA[p] += X[i].T @ (pA[i] + Ia @ c[i] + G[i] @ u) + Ip @ r[i]
 
     for i, p in tree.outward():
         a_, m_ = X[i] @ (a[p] + r[i]) + c[i], X[i] @ m[p]
-        qdd[i], mu[i] = nu[i] - G[i].T @ a_, e[i] - G[i].T @ m_
+        qdd[i] = nu[i] - G[i].T @ a_ if accelerations is None else accelerations[i]
+        mu[i] = e[i] - G[i].T @ m_
         a[i], m[i] = a_ + S[i] @ qdd[i], m_ + S[i] @ mu[i]
         f[i] = i.rigid_inertia @ a[i] + w[i].gyroscopic(i.rigid_inertia) - external[i]
         abar[i], wbar[i] = Force.zero(), Spin.zero()
@@ -94,7 +99,9 @@ def dynamics_gradient(
         L = _dot(step.a, abar[i]) + dot(step.w.w, wbar[i].w) - work
         known = ((step.X, X[i]), (step.S, S[i]), (step.w, w[i]), (step.a, a[i]))
         qbar, qdbar, wbar_p, abar_p = _derivatives(L, (q[i], qd[i], w[p], a[p]), known)
-        if "q" in gradients:
+        if "q" in gradients and coordinates:
+            gradients["q"][i] = qbar
+        elif "q" in gradients:
             rates = [i.joint.rate(q[i], unit) for unit in _units(len(qd[i]))]
             gradients["q"][i] = Freedoms(_product(qbar, rate) for rate in rates)
         if "v" in gradients:

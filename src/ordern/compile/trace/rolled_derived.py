@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from ...algorithms import find
+from ...algorithms.derivatives.coordinates import PUSH, InCoordinates
 from ...algorithms.derivatives.derived import Derived, _Ends, tangent_kind
 from ...algorithms.derivatives.dynamics_gradient import dynamics_gradient, has_dynamics_gradient
 from ...errors import CompileError
@@ -19,7 +21,7 @@ from ...model import Index, Output, core_size, result_scalars
 from ...records import dataclass
 from ...spatial import Freedoms
 from .rolled_forward import Forward
-from .rolled_program import Clear, Copy, Memory, Place, Position, Terms
+from .rolled_program import Block, Clear, Copy, Loop, Memory, Place, Position, Terms
 from .rolled_reverse import Reverse
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["trace_derived"]
 
+_ACCELERATION = "a"
+"""The argument in the place of the joint forces, where forward dynamics is differentiated at a known motion."""
 _Q, _V = ((1, Position("q", "i")),), ((1, Position("v", "i")),)
 
 
@@ -49,25 +53,47 @@ def trace_derived(
 
     It is the result of the program, or if it is `inner`, to be differentiated again, in arrays.
     """
-    extra = [p.name for p in derived.asked.inputs if p.name not in {x.name for x in derived.base.inputs}]
-    if _has_sweeps(tree, derived):
+    taken = {p.name for p in derived.base.inputs}
+    by_motion = _ACCELERATION in inputs and _ACCELERATION not in taken
+    extra = [p.name for p in derived.asked.inputs if p.name not in taken | {_ACCELERATION}]
+    rates, dynamics = derived.mode in ("jvp", PUSH), derived.base.name == "forward_dynamics"
+    if dynamics and not rates and has_dynamics_gradient(tree.model):
         return _sweep(tree, derived, inputs, inputs[extra[0]])
+    before: list[Loop | Block] = []
+    if by_motion:
+        inputs = {**inputs, "tau": _forces(tree, inputs)}
+        before, tree.program.sections = tree.program.sections, before
+        tree.begin_section()
     answer = _traced(tree, derived, inputs, options)
-    if derived.mode == "jvp":
-        return _Rates(tree, derived, inputs, answer).trace(dict(zip(derived.wrt, extra, strict=True)), inner)
-    return _Gradient(tree, derived, inputs, answer).trace(inputs[extra[0]])
+    if rates:
+        moving = dict(zip(derived.wrt, extra, strict=True))
+        found = _Rates(tree, derived, inputs, answer).trace(moving, inner)
+    else:
+        found = _Gradient(tree, derived, inputs, answer).trace(inputs[extra[0]])
+    tree.program.sections[:0] = before
+    return found
 
 
-def _has_sweeps(tree: RolledTree, derived: Derived) -> bool:
-    """Return True if a derivative is a gradient of forward dynamics, which has a text of its own for all methods."""
-    dynamics = derived.mode == "vjp" and derived.base.name == "forward_dynamics"
-    return dynamics and has_dynamics_gradient(tree.model)
+def _forces(tree: RolledTree, inputs: dict[str, Memory]) -> Memory:
+    """Trace the joint forces of a motion, from which forward dynamics gives its accelerations."""
+    question, algorithm = find("inverse_dynamics")
+    arguments = [
+        tree.argument(p.kind, inputs[p.name]) if p.name in inputs else tree.zeros(p.kind) for p in question.inputs
+    ]
+    found: Memory = algorithm.function(tree, *arguments).scalars
+    return found
+
+
+def _kinds(derived: Derived) -> dict[str, str]:
+    """Return the kinds of the numbers by which arguments vary."""
+    plain = isinstance(derived, InCoordinates)
+    return {p.name: p.kind if plain else tangent_kind(p.kind) for p in derived.base.inputs}
 
 
 def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotangent: Memory) -> _Answer:
     """Trace the gradient of forward dynamics as sweeps."""
     ports = derived.base.inputs
-    kinds = {p.name: tangent_kind(p.kind) for p in ports}
+    kinds = _kinds(derived)
     result = tree.new_array(sum(core_size(tree.model, kinds[x]) for x in derived.wrt))
     tree.program.result = result.number
     tree.block.steps.append(Clear(result))
@@ -77,7 +103,9 @@ def _sweep(tree: RolledTree, derived: Derived, inputs: dict[str, Memory], cotang
     arguments = [tree.argument(p.kind, inputs[p.name]) if p.name in inputs else tree.zeros(p.kind) for p in ports]
     outputs = {x: tree.part(kinds[x], result, at) for x, at in starts.items() if kinds[x] != "motion"}
     q, qd, tau, external, v0, a0 = arguments
-    spin, force = dynamics_gradient(tree, q, qd, tau, tree.argument("v", cotangent), external, v0, a0, outputs)
+    weights, plain = tree.argument("v", cotangent), isinstance(derived, InCoordinates)
+    known = tree.argument("v", inputs[_ACCELERATION]) if plain else None
+    spin, force = dynamics_gradient(tree, q, qd, tau, weights, external, v0, a0, outputs, known, plain)
     for x, scalars in (("base_velocity", (*spin.w, 0.0, 0.0, 0.0)), ("base_acceleration", force.scalars)):
         if x in starts:
             for k, number in enumerate(scalars):
@@ -126,8 +154,11 @@ class _Transformed:
         self.tree, self.program, self.answer, self.inputs = tree, tree.program, answer, inputs
         self.kind = derived.base.output
         self.wrt = derived.wrt
-        self.kinds = {p.name: p.kind for p in derived.base.inputs}
-        mapped = tangent_kind(self.kind) != self.kind
+        self.sizes = {x: core_size(tree.model, kind) for x, kind in _kinds(derived).items()}
+        self.plain = isinstance(derived, InCoordinates)
+        """True if arguments and answers vary by their numbers."""
+        self.positions = [p.name for p in derived.base.inputs if p.kind == "q" and not self.plain]
+        mapped = tangent_kind(self.kind) != self.kind and not self.plain
         self.by_body, self.by_pose = mapped and answer.array is not None, mapped and answer.array is None
 
     @property
@@ -210,7 +241,7 @@ class _Rates(_Transformed):
 
     def _moving(self, name: str, tangent: Memory) -> Memory:
         """Return the memory of the rates of an argument: of a position, from a velocity."""
-        if self.kinds[name] != "q" or _is_plain(self.tree):
+        if name not in self.positions or _is_plain(self.tree):
             return tangent
         rates = self.tree.new_array(self.tree.model.nq)
         for i in self.bodies():
@@ -250,20 +281,19 @@ class _Gradient(_Transformed):
         """Append the reverse of the program; its result has the derivatives, one argument after the other."""
         tree, program, model = self.tree, self.program, self.tree.model
         tree.begin_section()
-        sizes = {x: core_size(model, tangent_kind(self.kinds[x])) for x in self.wrt}
-        result = tree.new_array(sum(sizes.values()))
+        result = tree.new_array(sum(self.sizes[x] for x in self.wrt))
         clears = [result]
         gradients: dict[Memory, Place] = {}
         positions: list[tuple[str, Memory, int]] = []
         start = 0
         for x in self.wrt:
             gradients[self.inputs[x]] = Place(result, start)
-            if self.kinds[x] == "q" and not _is_plain(tree):
+            if x in self.positions and not _is_plain(tree):
                 bars = tree.new_array(model.nq)
                 clears.append(bars)
                 gradients[self.inputs[x]] = Place(bars, 0)
                 positions.append((x, bars, start))
-            start += sizes[x]
+            start += self.sizes[x]
         answers = self._weights(cotangent)
         tree.begin_section()
         tree.block.steps.extend(Clear(x) for x in clears)

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...algorithms.derivatives.coordinates import NUMBERS, PULL, pull_name, push_name
-from ...algorithms.derivatives.derived import derived_name
+from ...algorithms.derivatives.coordinates import NUMBERS, pull_name, push_name
 from ...arguments import AnyArray
 from ...compile.pipeline import Request
 from ...compile.timeloops.code import (
@@ -58,30 +57,13 @@ def _requests(robot: Robot, forward: Mapping[str, Request], name: Callable[..., 
     found, verb = {}, name("", ()).split()[0]
     for part, request in forward.items():
         kernel = derivative_kernel(robot, request.question.name, name)
-        if kernel.is_interpreted:
-            kernel = _long_kernel(robot, request.question.name, verb)
+        if kernel.is_interpreted:  # derivatives by the numbers of a robot are straight-line code
+            what = "and parameters that vary; together these are not supported"
+            if robot.variation is None:
+                what = f"for which those of {request.question.name} are not compiled"
+            raise ArgumentError(f"derivatives of rollouts: {robot.name!r} has {robot.nv} freedoms, {what}")
         found[f"{verb}_{part}"] = kernel.request
     return found
-
-
-def _long_kernel(robot: Robot, question: str, verb: str) -> Any:
-    """Return the kernel of derivatives as loops over bodies; they are by tangents, which may be the numbers of q."""
-    from ...compile.timeloops.machine import is_flat
-
-    if not is_flat(robot) or robot.variation is not None:
-        what = "parameters that vary" if is_flat(robot) else "joints whose velocities are not the rates of positions"
-        raise ArgumentError(
-            f"derivatives of rollouts: {robot.name!r} has {robot.nv} freedoms and {what}; together these are not "
-            "supported"
-        )
-    mode = "vjp" if verb == PULL else "jvp"
-    kernel = robot.kernel(derived_name(mode, question, _VARIED[question]))
-    if kernel.is_interpreted:
-        raise ArgumentError(
-            f"derivatives of rollouts: those of {question} are not compiled for {robot.name!r}, which has {robot.nv} "
-            "freedoms"
-        )
-    return kernel
 
 
 class _DerivativeLoop:
