@@ -200,6 +200,20 @@ def test_numbers_that_are_overwritten() -> None:
 
 
 @pytest.mark.slow
+def test_robots_with_numbers_that_vary() -> None:
+    robot = random_robot(59, 12, (on.Revolute, on.Spherical), floating=True)
+    mass, gravity = np.linspace(1.0, 3.0, STATES), np.random.default_rng(0).normal(size=(STATES, 3))
+    varied = robot.vary(mass={robot.bodies[4].name: mass}, gravity=gravity)
+    for name in (name_of("vjp", "forward_dynamics"), name_of("vjp", "inverse_dynamics")):
+        given = arguments(robot, name)
+        answer = varied.kernel(name, way="rolled")(*given)
+        for k in (0, STATES - 1):
+            one = robot.vary(mass={robot.bodies[4].name: mass[k]}, gravity=gravity[k])
+            expected = one.kernel(name, way="interpreted")(*(x[k] for x in given))
+            assert_close(answer[k], expected, INVERSION)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["inverse_dynamics", "forward_dynamics"])
 def test_a_thousand_links_against_differences(question: str) -> None:
     """Along random directions, by differences in longdouble, whose error is 1e-12."""

@@ -6,7 +6,7 @@ have rates (`rolled_forward`) or adjoints (`rolled_reverse`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...graph import Node
 from ...records import dataclass
@@ -35,16 +35,18 @@ class Activity:
         for section in program.sections:
             for block in section.all():
                 self._flow(block, flows)
-        self.varied = self._closure(varied, lambda found: {m for m, x in flows.items() if x & found})
-        useful = self._closure(results, lambda found: self._members(flows, found))
-        self.active = {m for m in self.varied if m in useful}
-        self._mask = sum(self._bit(m) for m in self.active | (varied & useful))
+        depending = self._closure(varied, lambda found: {m for m, x in flows.items() if x & found})
+        useful = self._closure(results, lambda found: self._sources(flows, found))
+        self.active = depending & useful
+        """The memories that have derivatives."""
+        self._mask = sum(map(self._bit, self.active))
 
     def depends(self, block: Block, node: Node) -> bool:
         """Return True if a value of a block depends on an active memory."""
         return bool(self._masks[id(block)].get(node.index, 0) & self._mask)
 
     def _bit(self, memory: Memory) -> int:
+        """Return the number with which a memory is a member of a set of memories that is one number."""
         return self._bits.setdefault(memory, 1 << len(self._bits))
 
     def _flow(self, block: Block, flows: dict[Memory, int]) -> None:
@@ -65,14 +67,15 @@ class Activity:
             elif isinstance(step, Copy):
                 flows[step.array] = flows.get(step.array, 0) | self._bit(step.source)
 
-    def _closure(self, start: set[Memory], more: object) -> set[Memory]:
+    def _closure(self, start: set[Memory], more: Callable[[int], set[Memory]]) -> set[Memory]:
+        """Return memories with those that `more` adds to them, again and again, given the bits of those found."""
         found, last = set(start), -1
         while len(found) != last:
             last = len(found)
-            found |= more(sum(map(self._bit, found)))  # type: ignore[operator]
+            found |= more(sum(map(self._bit, found)))
         return found
 
-    def _members(self, flows: dict[Memory, int], found: int) -> set[Memory]:
+    def _sources(self, flows: dict[Memory, int], found: int) -> set[Memory]:
         """Return the memories whose numbers flow into found ones."""
         mask = 0
         for memory, x in flows.items():
