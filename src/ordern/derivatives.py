@@ -210,7 +210,7 @@ class Derivatives:
         return ask
 
     def __dir__(self) -> list[str]:
-        return [asked.name for asked in questions()]
+        return [*(asked.name for asked in questions()), "actuation"]
 
     def __repr__(self) -> str:
         return f"<Derivatives of {self._robot.name!r}: one function for each question, such as forward_dynamics>"

@@ -263,7 +263,13 @@ def test_states_without_derivatives_are_refused() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "kinds"), [(51, ("spherical",)), (52, ("fixed",)), (53, ("spherical", "spherical"))])
+@pytest.mark.parametrize(
+    ("seed", "kinds"),
+    [
+        *[(51, ("spherical",)), (52, ("fixed",)), (53, ("spherical", "spherical"))],  # with redundant constraints
+        *[(55, ("spherical",)), (88, ("fixed",)), (61, ("spherical", "spherical"))],  # and without
+    ],
+)
 def test_pinocchio(seed: int, kinds: tuple[str, ...]) -> None:
     """Along closed states, where its constraints and ours are the same; by forces in all directions."""
     import pinocchio as pin

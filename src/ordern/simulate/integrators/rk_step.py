@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ...records import dataclass
 from .tableaus import Row, Tableau
 
-__all__ = ["Attempt", "Machine", "Point", "attempt", "dense_coefficients", "finish", "fixed_step"]
+__all__ = ["Attempt", "FixedMachine", "Machine", "Point", "attempt", "dense_coefficients", "finish", "fixed_step"]
 
 V = TypeVar("V")
 
@@ -32,11 +32,8 @@ class Point(Generic[V]):
         return iter((self.q, self.v, self.w))
 
 
-class Machine(Protocol[V]):
-    """The machine that computes a step. It has the time at which the step begins and its length h."""
-
-    def slope(self, node: float, q: V, v: V) -> Point[V]:
-        """Return the rates at time t + node h: dq/dt, dv/dt, and the powers (of applied and of passive forces)."""
+class FixedMachine(Protocol[V]):
+    """The machine that computes a step of a fixed length h. It has the time at which the step begins."""
 
     def acceleration(self, node: float, q: V, v: V) -> V:
         """Return dv/dt alone."""
@@ -52,6 +49,13 @@ class Machine(Protocol[V]):
 
     def project(self, q: V) -> V:
         """Return the position with normalised quaternions."""
+
+
+class Machine(FixedMachine[V], Protocol[V]):
+    """The machine that computes a step whose error is estimated, and the works."""
+
+    def slope(self, node: float, q: V, v: V) -> Point[V]:
+        """Return the rates at time t + node h: dq/dt, dv/dt, and the powers (of applied and of passive forces)."""
 
     def error(self, before: Point[V], after: Point[V], q: V, v: V) -> Any:
         """Return the mean of the squares of (q, v), each relative to its tolerance; a scalar."""
@@ -69,7 +73,7 @@ class Attempt(Generic[V]):
     """The mean square of each error estimate; empty for a method without estimates."""
 
 
-def fixed_step(m: Machine[V], method: Tableau, q: V, v: V) -> tuple[V, V]:
+def fixed_step(m: FixedMachine[V], method: Tableau, q: V, v: V) -> tuple[V, V]:
     """Take one step without error estimate or works; return positions, projected, and velocities."""
     if method.exponential:
         return m.euler(q, v, m.acceleration(0.0, q, v))
@@ -127,7 +131,7 @@ def _part(m: Machine[V], y: Point[V], name: str, weights: Row, slopes: Sequence[
     return _weighted(m, x, weights, rates)
 
 
-def _weighted(m: Machine[V], x: V, weights: Row, rates: Sequence[V]) -> V:
+def _weighted(m: FixedMachine[V], x: V, weights: Row, rates: Sequence[V]) -> V:
     terms = _terms(weights, rates)
     return m.add(x, terms) if terms else x
 

@@ -20,7 +20,6 @@ from ...loops.dynamics import BAUMGARTE
 from ...loops.implicit import ImplicitMotion
 from ...records import dataclass
 from .numpy_machine import turns_velocities
-from .rk_step import Point
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -107,11 +106,3 @@ class TangentMachine:
         """Return derivatives of coordinates as tangents, (n, nv, k)."""
         still = np.zeros_like(q.x)
         return np.asarray(self.robot.derivatives.coordinate_tangent(q.x, still, wrt="x").x @ q.d)
-
-    def slope(self, node: float, q: Varied, v: Varied) -> Point[Varied]:
-        """Refuse: works are not differentiated."""
-        raise NotImplementedError
-
-    def error(self, before: Point[Varied], after: Point[Varied], q: Varied, v: Varied) -> Any:
-        """Refuse: fixed steps have no errors."""
-        raise NotImplementedError
