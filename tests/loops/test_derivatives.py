@@ -340,3 +340,36 @@ def test_sets_of_parameters() -> None:
         whole = grid.linearise(q, v, dt=dt)
         assert whole.positions == one.linearise(q, v, dt=dt).positions
         assert_close(whole.A[1, 2], one.linearise(q, v, dt=dt).A, CLOSE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["closed_dynamics", "joint_wrenches", "link_accelerations"])
+def test_parameters(question: str) -> None:
+    """Against differences of robots with other numbers; placements change the loop, inertias the forces."""
+    robot, h = on.load("four-bar"), 1e-5
+    q = robot.assemble().q
+    given = {"q": q, "v": robot.project_velocity(q, [2.0, 0.0, 0.0], keep="drive"), "tau": np.array([0.3, -0.2, 0.5])}
+    rng, own = np.random.default_rng(0), robot.parameters
+    fields = ("inertia", "joint_placement", "gravity")
+    along = {x: rng.normal(size=getattr(own, x).shape) for x in fields}
+    along["inertia"] = own.inertia * rng.normal(size=(len(own.inertia), 1))  # other densities are possible
+
+    def answer(s: float) -> Array:
+        other = robot.with_parameters(**{x: getattr(own, x) + s * along[x] for x in fields})
+        motion = other.closed_dynamics(**given, check=False)
+        if question == "joint_wrenches":
+            return motion.joint_wrenches
+        if question == "link_accelerations":
+            return other.accelerations(given["q"], given["v"], motion.a)
+        return np.concatenate([motion.a, motion.multipliers])
+
+    known = (8.0 * (answer(h) - answer(-h)) - (answer(2 * h) - answer(-2 * h))) / (12.0 * h)
+    rate = robot.jvp(question, given, along)
+    assert_close(rate, known, FINITE_DIFFERENCE)
+    whole = getattr(robot.derivatives, question)(**given, wrt=("q", *fields))
+    assert whole._fields == ("q", "inertia", "joint_placement", "gravity")
+    summed = sum(np.tensordot(getattr(whole, x), along[x], along[x].ndim) for x in fields)
+    assert_close(summed, rate, CLOSE)
+    weights = rng.normal(size=rate.shape)
+    gradient = robot.vjp(question, given, weights, wrt=fields)
+    assert_close(sum(np.sum(getattr(gradient, x) * along[x]) for x in fields), np.sum(weights * rate), CLOSE)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import broadcast_shapes
 from ..errors import ArgumentError, InconsistentStateError, unknown_name
+from ..model import core_shape
+from ..model.parameter_fields import FIELDS
 from .consistent import whose
 from .dynamics import BAUMGARTE, along, closed_dynamics
 from .implicit import ImplicitMotion, refuse_singular
@@ -87,7 +89,8 @@ class _OfSets:
             mine = {x: arrays.pop(x) for x in self.given}
             return function(closed_derivatives(one, self.question, mine, self.settings, *self.how), arrays)
 
-        cores = dict(_CORES) | {f"{_MORE}{x}": n for x, n in _CORES.items()} | {_WEIGHTS: self._rank}
+        fields = {f"{_MORE}{x}": len(core_shape(self.robot, x)) for x in FIELDS}
+        cores = dict(_CORES) | fields | {f"{_MORE}{x}": n for x, n in _CORES.items()} | {_WEIGHTS: self._rank}
         return by_sets(self.robot, {**self.given, **more}, cores, of)
 
     @property
@@ -96,7 +99,8 @@ class _OfSets:
 
     def jvp(self, tangents: Any) -> Array:
         """Return the rate of the answer while the arguments vary along tangents."""
-        named = named_arguments(self.question, "tangents", tangents, CLOSED[self.question])
+        inputs = (*CLOSED[self.question], *FIELDS) if isinstance(tangents, Mapping) else CLOSED[self.question]
+        named = named_arguments(self.question, "tangents", tangents, inputs)
         more = {f"{_MORE}{x}": y for x, y in named.items()}
         (found,) = self._asked(more, lambda d, arrays: [d.jvp({x.removeprefix(_MORE): y for x, y in arrays.items()})])
         return found
@@ -239,6 +243,8 @@ class ClosedDerivatives:
 
     def tangent_shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tangent of an argument."""
+        if name in FIELDS:
+            return core_shape(self.robot, name)
         return {"external": (len(self.robot.bodies), 6), "t": ()}.get(
             name, (6,) if name.startswith("base") else (self.robot.nv,)
         )
@@ -259,11 +265,12 @@ class ClosedDerivatives:
 
     def jvp(self, tangents: Any) -> Array:
         """Return the rate of the answer while the arguments vary along tangents."""
-        named = named_arguments(self.question, "tangents", tangents, CLOSED[self.question])
+        more = FIELDS if isinstance(tangents, Mapping) else ()
+        named = named_arguments(self.question, "tangents", tangents, (*CLOSED[self.question], *more))
         if not named:
             raise ArgumentError(f"jvp of {self.question}: give a tangent of at least one argument")
         for x in named:
-            if x not in self.given:
+            if x not in self.given and x not in FIELDS:
                 raise ArgumentError(f"derivatives of {self.question}: {x!r} has a tangent, but is not given")
         shapes = [np.shape(x)[: max(0, np.ndim(x) - len(self.tangent_shape(name)))] for name, x in named.items()]
         wide = self._widened(broadcast_shapes("the tangents", *shapes))
@@ -290,9 +297,10 @@ class ClosedDerivatives:
             rate = -robot.jvp("closed_balance", self._equations, others)
         if "tau" in moving:
             rate[:, :nv] += moving["tau"]
-        if self._drives is not None and "q" in moving:
-            rate[:, :nv] += robot.jvp("loop_force", self._drives, {"q": moving["q"]})
-        turned, where = None, {x: y for x, y in moving.items() if x in ("q", "t")}
+        places = {x: y for x, y in moving.items() if x in _places(("q",), moving)}
+        if self._drives is not None and places:
+            rate[:, :nv] += robot.jvp("loop_force", self._drives, places)
+        turned, where = None, {x: y for x, y in moving.items() if x in _places(("q", "t"), moving)}
         if self._rows is not None and where:
             turned = np.subtract(*(robot.jvp("loop_rate", x, where) for x in self._rows))[..., None]
         da, force = self.implicit.changes(rate[:, :nv, None], rate[:, nv:, None], turned)
@@ -305,7 +313,7 @@ class ClosedDerivatives:
         if self.question == "closed_dynamics":
             return np.concatenate([da, force], axis=-1)
         name, given, settings = self._last
-        along = {x: y for x, y in moving.items() if x in given} | {"a": da}
+        along = {x: y for x, y in moving.items() if x in given or x in FIELDS} | {"a": da}
         if "external" in given:
             loads = robot.jvp("loop_body_forces", self._loads, self._of_loads(moving) | {"multipliers": force})
             along["external"] = loads + moving["external"] if "external" in moving else loads
@@ -322,7 +330,7 @@ class ClosedDerivatives:
         return {x: self.at[x] for x in ("q", "t") if x in self.at} | {"multipliers": self.force}
 
     def _of_loads(self, moving: Changes) -> Changes:
-        return {x: y for x, y in moving.items() if x in ("q", "t")}
+        return {x: y for x, y in moving.items() if x in _places(("q", "t"), moving)}
 
     @cached_property
     def _last(self) -> tuple[str, Changes, dict[str, Any]]:
@@ -339,11 +347,11 @@ class ClosedDerivatives:
         """Return the names of the arguments that vary, in their order."""
         names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for x in names:
-            if x not in self.given:
-                raise unknown_name("argument in `wrt`", x, self.given, self.question)
+            if x not in self.given and x not in FIELDS:
+                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.question)
         if not names:
             raise ArgumentError(f"derivatives of {self.question}: `wrt` names no argument")
-        return tuple(x for x in self.given if x in names)
+        return tuple(x for x in (*self.given, *FIELDS) if x in names)
 
     def vjp(self, cotangent: Any, wrt: str | Sequence[str] | None) -> Any:
         """Return the gradients of the sum of cotangent times answer by arguments, a named tuple."""
@@ -372,11 +380,13 @@ class ClosedDerivatives:
     def _before(self, w: Array, names: tuple[str, ...]) -> tuple[Array, Array, Changes]:
         """Return the weights of accelerations and multipliers in an answer, and its gradients where they are fixed."""
         name, given, settings = self._last
-        back = self._tree.vjp(name, given, w, **settings)._asdict()
+        fields = [x for x in names if x in FIELDS]
+        back = self._tree.vjp(name, given, w, wrt=[*given, *fields], **settings)._asdict()
         direct = {x: y for x, y in back.items() if x in names}
         wl = np.zeros((self.n, self.robot.nc))
         if "external" in back:
-            loads = self.robot.vjp("loop_body_forces", self._loads, back["external"])._asdict()
+            varied = [*self._loads, *_places((), names)]
+            loads = self.robot.vjp("loop_body_forces", self._loads, back["external"], wrt=varied)._asdict()
             wl = loads.pop("multipliers")
             for x, y in loads.items():
                 if x in names:
@@ -391,9 +401,11 @@ class ClosedDerivatives:
         if others:
             weights = -np.concatenate([w1, w2], axis=-1)
             found |= robot.vjp("closed_balance", self._equations, weights, wrt=others)._asdict()
-        if self._drives is not None and "q" in names:
-            found["q"] = found["q"] + robot.vjp("loop_force", self._drives, w1, wrt="q").q
-        where = [x for x in ("q", "t") if x in others]
+        places = _places(("q",), names)
+        if self._drives is not None and places:
+            more = robot.vjp("loop_force", self._drives, w1, wrt=places)._asdict()
+            found |= {x: found[x] + more[x] for x in places}
+        where = _places(("q", "t"), names)
         if self._rows is not None and where and wl.any():
             moved, still = (robot.vjp("loop_rate", x, w3, wrt=where)._asdict() for x in self._rows)
             found |= {x: found[x] + moved[x] - still[x] for x in where}
@@ -418,9 +430,12 @@ class ClosedDerivatives:
         if others:
             found = robot.derivatives.closed_balance(**self._equations, wrt=others)._asdict()
             sides |= {x: -y.reshape(n, nv + nc, -1) for x, y in found.items()}
-        if self._drives is not None and "q" in names:
-            sides["q"][:, :nv] += robot.derivatives.loop_force(**self._drives, wrt="q").q
-        where = [x for x in ("q", "t") if x in others]
+        places = _places(("q",), names)
+        if self._drives is not None and places:
+            more = robot.derivatives.loop_force(**self._drives, wrt=places)._asdict()
+            for x in places:
+                sides[x][:, :nv] += more[x].reshape(n, nv, -1)
+        where = _places(("q", "t"), names)
         turned: Changes = {}
         if self._rows is not None and where:
             moved, still = (robot.derivatives.loop_rate(**x, wrt=where)._asdict() for x in self._rows)
@@ -437,11 +452,13 @@ class ClosedDerivatives:
             return {x: np.concatenate(pair, axis=1) for x, pair in solved.items()}
         name, given, settings = self._last
         rows = math.prod(self.answer_shape)
-        whole = getattr(self._tree.derivatives, name)(**given, **settings)._asdict()
+        fields = [x for x in solved if x in FIELDS]
+        whole = getattr(self._tree.derivatives, name)(**given, **settings, wrt=[*given, *fields])._asdict()
         by = {x: y.reshape(self.n, rows, -1) for x, y in whole.items()}
         loads = {}
         if "external" in by:
-            found = self.robot.derivatives.loop_body_forces(**self._loads)._asdict()
+            varied = [*self._loads, *_places((), solved)]
+            found = self.robot.derivatives.loop_body_forces(**self._loads, wrt=varied)._asdict()
             loads = {x: by["external"] @ y.reshape(self.n, rows, -1) for x, y in found.items()}
         out = {}
         for x, (da, force) in solved.items():
@@ -456,6 +473,15 @@ class ClosedDerivatives:
     def _shaped(self, x: Array) -> Array:
         shaped = np.asarray(x).reshape((*self.batch, *x.shape[1:]))
         return shaped.astype(np.float32) if self.single else shaped
+
+
+_PLACES = ("joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement")
+"""Fields of parameters on which the positions of bodies depend."""
+
+
+def _places(arguments: tuple[str, ...], names: Iterable[str]) -> list[str]:
+    """Return those of the names that are such fields, or among these arguments."""
+    return [x for x in names if x in arguments or x in _PLACES]
 
 
 def _core(name: str) -> int:
