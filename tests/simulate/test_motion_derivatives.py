@@ -91,6 +91,13 @@ def test_a_push() -> None:
     assert_close(free.jvp(v0=[1.0]).q[:, 0], free.t, ROUNDING)
 
 
+class Brake(on.controllers.PD):
+    """A controller of one's own, with another law than the one that it inherits."""
+
+    def __call__(self, t: float, q: Any, v: Any) -> Any:
+        return -v
+
+
 class Spring:
     """A spring and a damper, which know their derivatives."""
 
@@ -137,6 +144,42 @@ def test_by_parameters(case: int) -> None:
     gradient = result.vjp(wq, wv)
     total = sum(np.sum(getattr(gradient, name) * along[name]) for name in numbers)
     assert_close(total / scale, np.sum(wq * found.q + wv * found.v) / scale, METHODS)
+
+
+def controllers(robot: on.Robot) -> dict[str, Any]:
+    """Controllers of joints, alone and together."""
+    goal, gains = np.full(robot.nv, 0.3), {"kp": 20.0, "kd": 4.0}
+    path = on.trajectories.minimum_jerk(robot, np.zeros(robot.nv), goal, 0.15)
+    PD, c = on.controllers.PD, on.controllers
+    return {
+        "pd": PD(robot, goal, gravity=True, **gains),
+        "computed-torque": c.ComputedTorque(robot, path, kp=100.0),
+        "feed-forward": c.FeedForward(robot, path, **gains),
+        "sum": c.Sum(c.GravityCompensation(robot, 0.5), PD(robot, goal, **gains)),
+        "saturated": c.Saturated(robot, PD(robot, goal, **gains), [0.5, 100.0]),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["pd", *(pytest.param(x, marks=pytest.mark.slow) for x in list(controllers(PENDULUM))[1:])]
+)
+def test_controllers(name: str) -> None:
+    """The law of a controller is differentiated with the motion."""
+    robot, h = PENDULUM, 1e-5
+    along = np.random.default_rng(0).normal(size=(2, 2))
+
+    def moved(s: float) -> on.Result:
+        q, v = np.array([[0.4, -0.2], [0.3, 0.1]]) + s * along
+        until = [0.005, 0.01] if name == "saturated" else [0.1, 0.3]  # later, the first joint leaves its limit
+        return robot.simulate(q, v, controllers(robot)[name], until=until)
+
+    result, after, before = moved(0.0), moved(h), moved(-h)
+    found = result.jvp(q0=along[0], v0=along[1])
+    assert_close(found.q, (after.q - before.q) / (2 * h), CLOSE)
+    assert_close(found.v, (after.v - before.v) / (2 * h), CLOSE)
+    weights = np.random.default_rng(1).normal(size=result.v.shape)
+    gradient = result.vjp(v=weights)
+    assert_close(gradient.q0 @ along[0] + gradient.v0 @ along[1], np.sum(weights * found.v), METHODS)
 
 
 def test_many_steps_in_parts_and_many_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,6 +276,12 @@ def test_refusals() -> None:
     for refused, words in (
         (PENDULUM.simulate(q, tau=lambda t, q, v: -v, **run), "without a method `jacobian`"),
         (PENDULUM.simulate(q, dense=False, **run), "dense=True"),
+        (PENDULUM.simulate(q, tau=Brake(PENDULUM, q, 1.0, 1.0), **run), "derivatives of Brake are not known"),
+        (PENDULUM.simulate(q, tau=on.controllers.PD(PENDULUM, q, 1.0, 1.0, period=0.01), **run), "with a period"),
+        (
+            PENDULUM.simulate(q, tau=on.controllers.OperationalSpace(PENDULUM, "tip", np.eye(4), 1.0), **run),
+            "has no deriv",
+        ),
         (PENDULUM.simulate(q, external=lambda t, q, v: np.zeros((2, 6)), **run), "external forces are a function"),
         (result[:1], "as `simulate` returns it"),
     ):

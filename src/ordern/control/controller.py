@@ -56,6 +56,17 @@ class Controller(ABC):
         """
         return None
 
+    def jacobian(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the derivatives of the joint forces by the numbers of q, (nv, nq), and by v, (nv, nv), at one state.
+
+        Derivatives of simulations need them. The library's controllers of joints have them, for trees whose positions
+        are plain numbers.
+        """
+        raise ArgumentError(
+            f"the derivatives of {type(self).__name__} are not known: give it a method jacobian(t, q, v) that returns "
+            "those of its forces by the numbers of q, (nv, nq), and by v, (nv, nv)"
+        )
+
     @abstractmethod
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the joint forces tau at a time and a state."""
@@ -74,6 +85,14 @@ class Written(Controller):
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         """Return the joint forces."""
         return np.asarray(self._law(Numbers(t), np.asarray(q, float), np.asarray(v, float)))
+
+    def jacobian(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return the derivatives of the law; a class of your own, which may change the law, has its own ones."""
+        from .moving_law import law_jacobian
+
+        if not type(self).__module__.startswith("ordern.control."):
+            return super().jacobian(t, q, v)
+        return law_jacobian(self, t, q, v)
 
 
 class Modelled(Written):

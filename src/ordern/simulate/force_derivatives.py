@@ -68,6 +68,10 @@ class StepForces:
     def _times(self, node: float) -> Array:
         return self._t + node * self._h
 
+    def _before(self, node: float) -> Array:
+        """Return the times of a stage at which functions are called: just before the end, where they may jump."""
+        return np.minimum(self._times(node), np.nextafter(self._t + self._h, -np.inf))
+
     def _value(self, forces: Varied, rows: Array, node: float) -> Array:
         """Return forces at a stage from rows, (rows, ...)."""
         first, second, share = forces.at(self._t, self._times(node))
@@ -95,7 +99,7 @@ class StepForces:
             return self._value(self._drives, self._drives.values, node)[:, None]
         function = self._function
         assert function is not None
-        states = zip(self._times(node), q[:, 0], v[:, 0], strict=True)
+        states = zip(self._before(node), q[:, 0], v[:, 0], strict=True)
         return np.array([called(self.robot, function.function, float(t), x, y) for t, x, y in states])[:, None]
 
     def loads(self, node: float) -> Array | None:
@@ -133,7 +137,7 @@ class StepForces:
         jacobian: Any = self._function.function.jacobian  # type: ignore[attr-defined]
         nq, nv = self.robot.nq, self.robot.nv
         found = []
-        for t, x, y in zip(self._times(node), q[:, 0], v[:, 0], strict=True):
+        for t, x, y in zip(self._before(node), q[:, 0], v[:, 0], strict=True):
             pair = [np.asarray(one, float) for one in jacobian(float(t), x, y)]
             if [one.shape for one in pair] != [(nv, nq), (nv, nv)]:
                 shapes = ", ".join(str(one.shape) for one in pair)
