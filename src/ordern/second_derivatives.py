@@ -98,7 +98,11 @@ class SecondDerivativeMethods(DerivativeMethods):
         """
         call = Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
-        return _by_pairs("Hessian", names)(*_hessians(call, names, [cotangent], threads, spread=False))
+        if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"}:
+            found = _OfForwardDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
+        else:
+            found = _hessians(call, names, [cotangent], threads, spread=False)
+        return _by_pairs("Hessian", names)(*found)
 
     @cached_property
     def second_derivatives(self) -> SecondDerivatives:
@@ -219,15 +223,38 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> AnyArray:
 class _OfForwardDynamics:
     """The second derivatives of forward dynamics, from Hessians of inverse dynamics."""
 
-    def __init__(self, call: Call, threads: Threads) -> None:
-        """Solve for the acceleration and its first derivatives."""
+    def __init__(self, call: Call, threads: Threads, batch: tuple[int, ...] = ()) -> None:
+        """Solve for the acceleration and its first derivatives, in a batch at least of this shape."""
         self._call, self._threads, self._n = call, threads, call.robot.nv
-        self._batch = call.batch
+        self._batch = np.broadcast_shapes(call.batch, batch)
         given = {name: call.flattened(name, self._batch) for name in call.given}
         state = Call(call.robot, "forward_dynamics", given, {}, call.method)
         ask = call.robot.derivatives.forward_dynamics
         self._J = ask(**given, wrt=("q", "v", "tau"), method=call.method, threads=threads)
         self._given = {name: x for name, x in given.items() if name != "tau"} | {"a": state.answered(threads)}
+
+    def weighted(self, names: Sequence[str], weights: ArrayLike) -> list[AnyArray]:
+        """Return the second derivatives of the weighted sum of accelerations by all pairs of arguments."""
+        n, dtype, shape = self._n, self._call.dtype, (*self._batch, self._n, self._n)
+        w = np.broadcast_to(np.asarray(weights, dtype), (*self._batch, n)).reshape(-1, n)
+        found = {pair: np.empty((len(w), n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
+        wrt = self._varied(names)
+        if wrt:
+            kernel, required, optional = self._inverse.kernel("hessian", wrt)
+            before, after = ([self._given[x] for x in names] for names in (required, optional))
+            rows = -(self._J.tau @ w[:, :, None])[:, :, 0]
+            H = kernel(*before, rows, *after, threads=self._threads).reshape(len(w), -1, n, n)
+            blocks = {pair: H[:, m] for m, pair in enumerate(pairs_of("inverse_dynamics", wrt))}
+            _set(found, blocks, self._J._asdict(), np.empty((len(w), n, n), dtype))
+        return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
+
+    @property
+    def _inverse(self) -> Call:
+        return Call(self._call.robot, "inverse_dynamics", self._given, {}, None)
+
+    def _varied(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the arguments of inverse dynamics by whose pairs second derivatives are needed."""
+        return tuple(x for x in ("q", "v", "a") if x in names or (x == "a" and "q" in names))
 
     def all(self, names: Sequence[str], array: Callable[..., AnyArray]) -> list[AnyArray]:
         """Return the second derivatives by all pairs of arguments, in arrays that `array` makes.
@@ -236,10 +263,9 @@ class _OfForwardDynamics:
         """
         n, count, dtype = self._n, math.prod(self._batch), self._call.dtype
         found = {pair: array(pair, (count, n, n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
-        wrt = tuple(x for x in ("q", "v", "a") if x in names or (x == "a" and "q" in names))
+        wrt = self._varied(names)
         if wrt:
-            inverse = Call(self._call.robot, "inverse_dynamics", self._given, {}, None)
-            kernel, required, optional = inverse.kernel("hessian", wrt)
+            kernel, required, optional = self._inverse.kernel("hessian", wrt)
             pairs = pairs_of("inverse_dynamics", wrt)
             step = min(count, max(1, _CHUNK // max(1, 4 * n**3)))
             H, more = np.empty((step, n, len(pairs), n, n), dtype), np.empty((n, n, n), dtype)
@@ -250,21 +276,23 @@ class _OfForwardDynamics:
                 kernel(*before, -self._J.tau[part], *after, out=flat, threads=self._threads)
                 for k in range(part.stop - start):
                     blocks = {pair: H[k, :, m] for m, pair in enumerate(pairs)}
-                    self._set({pair: x[start + k] for pair, x in found.items()}, blocks, start + k, more)
+                    J = {x: matrices[start + k] for x, matrices in self._J._asdict().items()}
+                    _set({pair: x[start + k] for pair, x in found.items()}, blocks, J, more)
         shape = (*self._batch, n, n, n)
         return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
 
-    def _set(
-        self, found: dict[tuple[str, str], AnyArray], H: dict[tuple[str, str], AnyArray], state: int, more: AnyArray
-    ) -> None:
-        """Set the second derivatives of one state from the Hessians there, whose weights are negative."""
-        for (x, y), out in found.items():
-            if x == "v":
-                out[...] = H["v", "v"]
-                continue
-            np.matmul(H["q", "a"], getattr(self._J, y)[state], out=out if y == "tau" else more)
-            if y == "q":
-                H["q", "q"] += more
-                np.add(H["q", "q"], np.swapaxes(more, -1, -2), out=out)
-            elif y == "v":
-                np.add(more, H["q", "v"], out=out)
+
+def _set(
+    found: dict[tuple[str, str], AnyArray], H: dict[tuple[str, str], AnyArray], J: dict[str, AnyArray], more: AnyArray
+) -> None:
+    """Set second derivatives of accelerations from Hessians, whose weights are negative; `more` is scratch memory."""
+    for (x, y), out in found.items():
+        if x == "v":
+            out[...] = H["v", "v"]
+            continue
+        np.matmul(H["q", "a"], J[y], out=out if y == "tau" else more)
+        if y == "q":
+            H["q", "q"] += more
+            np.add(H["q", "q"], np.swapaxes(more, -1, -2), out=out)
+        elif y == "v":
+            np.add(more, H["q", "v"], out=out)

@@ -99,10 +99,11 @@ class Algorithm:
 
     @property
     def derivatives(self) -> str:
-        """How it is differentiated: "graph" or "implicit"; empty if it has no derivatives.
+        """How it is differentiated: "graph", "implicit" or "analytic"; empty if it has no derivatives.
 
         "graph" is forward or reverse mode on the operations of the method. "implicit" solves the equation that defines
-        the answer for the derivatives, whatever method solved it for the answer.
+        the answer for the derivatives, whatever method solved it for the answer. "analytic" is a text of its own for
+        the matrices of derivatives; products are as for the other methods of the question.
         """
         from .derivatives.derived import way_of_differentiation
 
@@ -234,7 +235,7 @@ def methods(question: str | None = None) -> tuple[Algorithm, ...]:
     >>> [m.name for m in on.methods("inverse_dynamics")]
     ['newton-euler', 'composite-inertia', 'denoc', 'newton-euler-absolute', 'newton-euler-vector', 'rnea']
     >>> sorted({m.derivatives for m in on.methods("forward_dynamics")})
-    ['', 'implicit']
+    ['', 'analytic', 'implicit']
     """
     import_all()
     if question is not None:

@@ -16,7 +16,7 @@ from ...model import ConcreteTree, Input, Model, core_size
 from ...records import dataclass
 from ..registry import find, find_question
 
-__all__ = ["Analytic", "analytic"]
+__all__ = ["Analytic", "analytic", "has_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +53,8 @@ def analytic(model: Model, question: str, method: str | None) -> Analytic | None
     if question == "forward_dynamics" and model.nv > _MANY_FREEDOMS and not any(c.mimic for c in model.joints):
         return replace(found, method="innovations")
     return found
+
+
+def has_text(question: str, method: str) -> bool:
+    """Return whether the derivatives of a question by a method have a text of their own."""
+    return question in _TEXTS and method == find_question(question).default

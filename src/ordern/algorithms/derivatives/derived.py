@@ -35,7 +35,7 @@ from ...model import ConcreteTree, Input, core_size, result_scalars
 from ...model.parameter_fields import FIELDS
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
-from .analytic import analytic
+from .analytic import analytic, has_text
 from .hessian import Varied, hessian, joints_of_freedoms, pairs_of
 from .implicit import ImplicitDynamics
 
@@ -46,6 +46,8 @@ _TANGENTS = {"q": "v", "pose": "motion", "poses": "motions", "body_poses": "body
 """The kinds of tangents, where they differ from the kinds themselves."""
 _IMPLICIT = ("forward_dynamics",)
 """Questions whose derivatives come from the equation that defines the answer."""
+_CLOSED = ("closed_dynamics",)
+"""Those of robots with loops, which `loops.derivatives` differentiates likewise."""
 _SIMPLE = (0.0, 1.0, -1.0)
 """Numbers that every type of number has exactly, and that simplify a graph."""
 _BY = " by "
@@ -59,10 +61,12 @@ def tangent_kind(kind: str) -> str:
 
 
 def way_of_differentiation(algorithm: Algorithm) -> str:
-    """Return how a method is differentiated: "graph" or "implicit"; empty if it has no derivatives."""
+    """Return how a method is differentiated: "analytic", "implicit" or "graph"; empty if it has no derivatives."""
     if algorithm.pieces:
         return ""
-    return "implicit" if algorithm.question in _IMPLICIT else "graph"
+    if has_text(algorithm.question, algorithm.name):
+        return "analytic"
+    return "implicit" if algorithm.question in (*_IMPLICIT, *_CLOSED) else "graph"
 
 
 def derived_name(mode: str, question: str, wrt: Sequence[str]) -> str:
