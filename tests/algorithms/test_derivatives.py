@@ -255,3 +255,35 @@ def test_defaults_are_those_of_the_functions() -> None:
     assert part.v.shape == (robot.nv,)
     pushed = robot.derivatives.forward_dynamics(q, v, v, external={"tool": [0, 0, 0, 0, 0, 5.0]})
     assert pushed.external.shape == (robot.nv, len(robot.bodies), 6)
+
+
+def test_lists_of_frames_have_derivatives() -> None:
+    robot = random_robot(0, 3, [on.Revolute, on.Spherical])
+    rng = np.random.default_rng(0)
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    frames = ["tool", robot.bodies[0].name]
+    found = robot.derivatives.poses(q, frames=frames)
+    assert_close(found.q, robot.jacobians(q, frames), CLOSE)
+    assert robot.derivatives.poses(q).q.shape == (len(robot.bodies), 6, robot.nv)
+    weights = rng.normal(size=(2, 6))
+    gradient = robot.vjp("velocities", (q, v), weights, frames=frames)
+    assert_close(gradient.v, np.tensordot(weights, robot.jacobians(q, frames), 2), CLOSE)
+
+
+def test_methods_say_how_they_are_differentiated() -> None:
+    how = {(m.question, m.name): m.derivatives for m in on.methods()}
+    assert how["inverse_dynamics", "newton-euler"] == how["forward_dynamics", "articulated-body"] == "analytic"
+    assert how["forward_dynamics", "armstrong"] == "implicit"
+    assert how["pose", "outward"] == "graph"
+    assert how["forward_dynamics", "conjugate-gradient"] == ""
+
+
+def test_derivatives_keep_many_digits() -> None:
+    """A product with tangents in 50 digits, against a difference in 50 digits."""
+    robot = random_robot(0, 2, [on.Universal, on.Revolute])  # without quaternions, which steps make units again
+    given, along = _arguments(robot, "gravity_force", 0)
+    many = np.vectorize(mpmath.mpf, otypes=[object])
+    with mpmath.workdps(50):
+        found = robot.jvp("gravity_force", {"q": many(given["q"])}, {"q": many(along["q"])})
+        ends = [_precise(robot, "gravity_force", given, along, sign * STEP) for sign in (1, -1)]
+        assert max(abs(found - (ends[0] - ends[1]) / (2 * STEP))) < mpmath.mpf(10) ** -25

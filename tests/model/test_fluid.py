@@ -175,6 +175,19 @@ def test_drag_by_hand() -> None:
     assert_close(fish.passive_force(fish.neutral(), v), expected)
 
 
+@pytest.mark.slow
+def test_drag_has_derivatives_at_rest() -> None:
+    """Quadratic drag has none there, and the length of a velocity that vanishes leaves no NaN."""
+    drag = (on.Drag(linear=2.0, quadratic=0.5), on.EllipsoidDrag((0.1, 0.2, 0.3), 100.0, 0.1))
+    fish = on.Builder("fish").body("fish", mass=1, inertia=(1, 1, 1), drag=drag).build(floating=True)
+    q, rest = fish.neutral(), np.zeros(6)
+    found = fish.derivatives.passive_force(q, rest, wrt="v").v
+    h = 1e-7
+    differences = [(fish.passive_force(q, h * e) - fish.passive_force(q, -h * e)) / (2 * h) for e in np.eye(6)]
+    assert_close(found, np.stack(differences, axis=-1), 1e-5)
+    assert_close(fish.vjp("passive_force", (q, rest), np.ones(6)).v, found.sum(axis=0), 1e-12)
+
+
 MJCF = """<mujoco><option density="{density}" viscosity="{viscosity}" wind="{wind}"/>
 <worldbody><body name="a" pos="0 0 1"><freejoint/><geom type="box" size=".1 .2 .3" euler="10 20 30" {shape}/>
 <body name="b" pos=".3 .1 0"><joint type="hinge" axis="0 1 1"/>
