@@ -13,7 +13,7 @@ import numpy as np
 import ordern as on
 from ordern.algorithms import find
 from ordern.graph import Jet
-from ordern.model import Model, core_shape
+from ordern.model import core_shape
 from ordern.spatial import Freedoms
 
 __all__ = ["DIGITS", "all_questions", "arguments", "precise_rate", "settings_of"]
@@ -104,7 +104,7 @@ def all_questions(loops: bool) -> list[str]:
     return [q.name for q in questions() if q.loops == loops and known.issuperset(q.options)]
 
 
-def arguments(robot: Model, question: str, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
+def arguments(robot: on.Robot, question: str, rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
     """Random arguments of a question by name, and tangents of them; numbers are positive."""
     given: dict[str, Any] = {}
     along: dict[str, Any] = {}
@@ -113,6 +113,10 @@ def arguments(robot: Model, question: str, rng: np.random.Generator) -> tuple[di
             continue
         shape = core_shape(robot, port.kind)
         value = rng.normal(size=shape)
-        given[port.name] = robot.random(rng) if port.kind == "q" else 0.1 + abs(value) if shape == () else value
+        given[port.name] = 0.1 + abs(value) if shape == () else value
         along[port.name] = rng.normal(size=core_shape(robot, "v" if port.kind == "q" else port.kind))
+        if port.kind in ("q", "coordinates"):
+            given[port.name] = robot.random(rng)
+        if port.kind == "coordinates":  # methods may move inertia between bodies, as long as rotations stay rotations
+            along[port.name] = robot.position_rate(given[port.name], rng.normal(size=robot.nv))
     return given, along
