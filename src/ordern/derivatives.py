@@ -24,7 +24,7 @@ from .kernel.declarations import Answering, Array, Threads, delegated
 from .kernel.settings import frame_list
 from .model import Model, core_shape
 from .model.parameter_fields import FIELDS
-from .model.parameter_sets import spread
+from .model.parameter_sets import spread as spread_sets
 from .model.variation import all_varied
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class DerivativeMethods(Answering, Model):
 
         return closed_derivatives(cast("Robot", self), question, arguments, settings, method, threads)
 
-    @delegated("simulate.rollout_derivatives")
+    @delegated("simulate.rollout_derivatives", sets=True)
     def rollout_vjp(
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, q: ArrayLike | None = None, v: ArrayLike | None = None, wrt: str | Sequence[str] | None = None,
@@ -148,7 +148,7 @@ class DerivativeMethods(Answering, Model):
         itself.
         """
 
-    @delegated("simulate.rollout_derivatives")
+    @delegated("simulate.rollout_derivatives", sets=True)
     def rollout_jvp(
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, tangents: Named, threads: Threads = None, **settings: Any,
@@ -402,7 +402,11 @@ class Call:
         for x in wrt:
             if x not in self.given and x not in FIELDS:
                 raise ArgumentError(f"derivatives of {self.asked.name}: {x!r} has a tangent, but is not given")
+        robot = self.robot
+        if spread:
+            self.robot = spread_sets(robot)  # sets of parameters get the dimension, too
         kernel, required, optional = self.kernel(mode, wrt)
+        self.robot = robot
         first, last = ([self._spread(x) if spread else self.given[x] for x in names] for names in (required, optional))
         return kernel(*first, *extra, *last, threads=threads)
 
@@ -444,11 +448,7 @@ class Call:
 
     def along_units(self, name: str, threads: Threads) -> AnyArray:
         """Return the rates of the answer along each unit tangent of an argument: (..., tangents, answer)."""
-        one, self.robot = self.robot, spread(self.robot)
-        try:
-            return self.ask("jvp", (name,), [self.units(name)], threads, spread=True)
-        finally:
-            self.robot = one
+        return self.ask("jvp", (name,), [self.units(name)], threads, spread=True)
 
     def units(self, name: str) -> AnyArray:
         """Return the unit tangents of an argument."""
@@ -474,7 +474,7 @@ class Call:
         """The shape of the batch."""
         ranks = {p.name: len(core_shape(self.robot, p.kind)) for p in self.asked.inputs}
         shapes = [np.shape(x)[: np.ndim(x) - ranks[name]] for name, x in self.given.items()]
-        return np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(*shapes, self.robot.batch_shape)
 
     def derived(self, mode: str, wrt: tuple[str, ...], *added: ArrayLike) -> Call:
         """Return the call of a question about derivatives, with the values of the arguments that it adds."""
@@ -502,7 +502,7 @@ class Call:
     def spread(self) -> Call:
         """Return the same call, whose arguments have one more dimension of the batch."""
         given = {x: self._spread(x) for x in self.given}
-        return Call(spread(self.robot), self.asked.name, given, self._settings, self.method)
+        return Call(spread_sets(self.robot), self.asked.name, given, self._settings, self.method)
 
 
 def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:

@@ -147,7 +147,7 @@ class SecondDerivatives:
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
-        if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"}:
+        if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"} and not self._robot.batch_shape:
             found = _OfForwardDynamics(call, threads).all(names, self._array)
         else:
             found = _general(call, names, threads)

@@ -281,8 +281,7 @@ class Model:
             from .varied_rows import varied_rows  # which needs models
 
             plain = varied_rows(self)
-            for pattern in (plain.pattern, varied_rows(self, regroup=True).pattern):
-                h.update(pattern.tobytes())
+            h.update(variation.key + plain.pattern.tobytes())
             fixed = plain.pattern[: rows.size].reshape(rows.shape) < 0
             rows, constants = np.where(fixed, rows, 0.0), constants.copy()
             constants[:3][plain.pattern[rows.size : rows.size + 3] >= 0] = 0.0
