@@ -570,7 +570,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         """
         return Robot.of(replace(self, motors=joints), self._kernels)  # type: ignore[arg-type]
 
-    @delegated("control.inverse_kinematics")
+    @delegated("control.inverse_kinematics", kinematic=True)
     def inverse_kinematics(
         self, pose: ArrayLike | Mapping[str, ArrayLike], frame: str | Frame | None = None, q0: ArrayLike | None = None,
         *, limits: bool = True, damping: float = 1e-3, tolerance: float = 1e-9, steps: int = 100,
@@ -603,7 +603,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
     def check(self) -> Report:
         """Return a report on doubtful properties of this robot: masses, inertias, joints, limits, loops, units."""
 
-    @delegated("view", "show")
+    @delegated("view", "show", kinematic=True)
     def view(
         self, q: ArrayLike | None = None, *, motion: Any = None, save: str | os.PathLike[str] | None = None,
         port: int | None = None, browser: bool | None = None, wait: bool | None = None,

@@ -55,7 +55,8 @@ def test_rollouts() -> None:
 
 def test_functions_for_one_robot_say_so() -> None:
     robot = on.load("four-bar")
-    many = varied_robot(robot, {"inertia": np.tile(own_numbers(robot)["inertia"], (2, 1, 1))}, {})
+    own = own_numbers(robot)
+    many = varied_robot(robot, {x: np.tile(own[x], (2, 1, 1)) for x in ("inertia", "joint_placement")}, {})
     q = robot.assemble().q
     for call in (
         lambda: many.assemble(q),

@@ -133,6 +133,19 @@ def test_functions_for_one_robot_say_so(function: Any) -> None:
         function(many)
 
 
+def test_kinematics_is_the_same_for_all_masses() -> None:
+    arm, four_bar = on.load("planar-3r"), on.load("four-bar")
+    pose = arm.pose([0.3, 0.4, 0.5], "tool")
+    many = arm.randomise(0, 3, mass=0.1)
+    assert np.array_equal(many.inverse_kinematics(pose, "tool")[0], arm.inverse_kinematics(pose, "tool")[0])
+    heavy = four_bar.vary(gravity=np.zeros((2, 3)))
+    q = four_bar.assemble().q
+    assert np.array_equal(heavy.assemble().q, q) and heavy.mobility(q).freedoms == four_bar.mobility(q).freedoms
+    assert np.array_equal(heavy.close(q)[0], four_bar.close(q)[0])
+    with pytest.raises(on.ArgumentError, match="inverse_kinematics: 'planar-3r' has sets of parameters"):
+        arm.randomise(0, 3, placement=0.01).inverse_kinematics(pose, "tool")
+
+
 def test_what_a_robot_with_sets_shows() -> None:
     robot = build()
     many = robot.vary(mass={"hand": [0.4, 0.5], "pad": [[0.0], [0.1]]})

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..algorithms.registry import find_question
 from ..model import Model
 from ..model.checks import require_one_set
+from ..model.parameter_sets import for_kinematics
 from .fast_path import install
 
 if TYPE_CHECKING:
@@ -105,19 +106,25 @@ def answers(declared: F) -> F:
     return cast("F", update_wrapper(method, declared))
 
 
-def delegated(module: str, function: str | None = None, *, sets: bool = False) -> Callable[[F], F]:
+def delegated(
+    module: str, function: str | None = None, *, sets: bool = False, kinematic: bool = False
+) -> Callable[[F], F]:
     """Turn a declaration into a method that calls a function with the same parameters in a module of this package.
 
-    Robots with many sets of parameters are refused, unless the function handles `sets`.
+    Robots with many sets of parameters are refused, unless the function handles `sets`, or it is `kinematic`: of
+    kinematics alone, so that sets of masses do not matter.
     """
 
     def made(declared: F) -> F:
         name, bound = function or declared.__name__, _binder(declared)
 
         def method(self: Any, *given: Any, **named: Any) -> Any:
-            if not sets and isinstance(self, Model):
+            robot = self
+            if kinematic:
+                robot = for_kinematics(self, declared.__name__)
+            elif not sets and isinstance(self, Model):
                 require_one_set(self, declared.__name__)
-            return getattr(import_module(f"ordern.{module}"), name)(self, **bound(self, given, named))
+            return getattr(import_module(f"ordern.{module}"), name)(robot, **bound(self, given, named))
 
         method.target = module, name  # type: ignore[attr-defined]
         return cast("F", update_wrapper(method, declared))

@@ -14,7 +14,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice
 from ..errors import ArgumentError
 from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
-from ..model.checks import require_one_set
+from ..model.parameter_sets import for_kinematics
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -175,7 +175,7 @@ class LoopMethods(Answering):
         (2, True)
         """
 
-    @delegated("loops.assemble")
+    @delegated("loops.assemble", kinematic=True)
     def assemble(
         self, q: ArrayLike | None = None, keep: Iterable[str] = (), t: float = 0.0, *,
         weights: ArrayLike | Mapping[str, float] | None = None, limits: bool = True, tolerance: float = 1e-12,
@@ -199,14 +199,13 @@ class LoopMethods(Answering):
         from .assemble import close
         from .kernels import in_single, numbers
 
-        robot = cast("Robot", self)
-        require_one_set(robot, "close")
+        robot = for_kinematics(cast("Robot", self), "close")
         given = numbers("q", q, robot.nq)
         found, ok = close(robot, given.reshape(-1, robot.nq), t, steps, tolerance)
         found = found.astype(np.float32) if in_single(q) else found
         return found.reshape(given.shape), ok.reshape(given.shape[:-1])
 
-    @delegated("loops.mobility")
+    @delegated("loops.mobility", kinematic=True)
     def mobility(self, q: ArrayLike, t: float = 0.0, tolerance: float = TOLERANCE, *, check: Check = True) -> Mobility:
         """Return the mobility in a position: freedoms, independent and redundant constraints, possible motions.
 

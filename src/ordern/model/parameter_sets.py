@@ -6,21 +6,49 @@ on some of them, or on a row for each column of a matrix; these functions give i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..arguments import Array
 from ..rotations import exp
+from .checks import require_one_set
 from .variation import with_values
 
 if TYPE_CHECKING:
     from .model import Model
     from .parts import Frame
 
-__all__ = ["flattened", "part", "spread", "varied_place"]
+__all__ = ["fixed_model", "flattened", "for_kinematics", "part", "spread", "varied_place"]
 
 M = TypeVar("M", bound="Model")
+_OF_MOTION = ("joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement", "frame_placement")
+"""The fields of parameters that kinematics depends on."""
+
+
+def fixed_model(model: M) -> M:
+    """Return a model with the numbers that it had before some of them varied."""
+    varied = model.variation
+    if varied is None:
+        return model
+    parts: dict[str, Any] = {"bodies": varied.bodies, "joints": varied.joints, "frames": varied.frames}
+    return replace(model, **parts, gravity=varied.gravity, variation=None)
+
+
+def for_kinematics(robot: M, what: str) -> M:
+    """Return a robot for a function of kinematics alone, which has one answer for all sets of masses or friction.
+
+    It is the robot from before the numbers varied. Raise if placements or other numbers of kinematics have sets.
+    """
+    if not robot.batch_shape:
+        return robot
+    assert robot.variation is not None
+    if robot.variation.varies(*_OF_MOTION):
+        require_one_set(robot, what)
+    found: M = robot.__dict__.setdefault("_unvaried", None) or fixed_model(robot)
+    robot.__dict__["_unvaried"] = found  # with the functions that it compiles
+    return found
 
 
 def flattened(robot: M, batch: tuple[int, ...]) -> M:

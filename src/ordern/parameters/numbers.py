@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from .inertias import about_centre, centre
 from .names import FREEDOM_FIELDS, names_of
 from .record import Parameters
 
-__all__ = ["changed_links", "fixed_model", "folded_model", "parameters_of"]
-
-M = TypeVar("M", bound=Model)
+__all__ = ["changed_links", "folded_model", "parameters_of"]
 
 
 def parameters_of(model: Model) -> Parameters:
@@ -30,15 +28,6 @@ def parameters_of(model: Model) -> Parameters:
     if not names.in_fluid:
         found["added_inertia"] = np.zeros(names.core_shape("added_inertia"))
     return Parameters(**found, names=names)
-
-
-def fixed_model(model: M) -> M:
-    """Return a model with the numbers that it had before some of them varied."""
-    varied = model.variation
-    if varied is None:
-        return model
-    parts: dict[str, Any] = {"bodies": varied.bodies, "joints": varied.joints, "frames": varied.frames}
-    return replace(model, **parts, gravity=varied.gravity, variation=None)
 
 
 def folded_model(model: Model, own: Parameters, given: Parameters) -> Model:

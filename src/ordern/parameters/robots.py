@@ -11,10 +11,11 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model import Body, Model
+from ..model.parameter_sets import fixed_model
 from ..model.variation import varied_robot
 from .changes import Mask, changed_parameters
 from .names import FIELDS
-from .numbers import changed_links, fixed_model, folded_model, parameters_of
+from .numbers import changed_links, folded_model, parameters_of
 from .possible import require_possible
 from .random_sets import random_changes
 from .record import Parameters
