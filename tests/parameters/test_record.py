@@ -101,6 +101,7 @@ def test_wrong_arrays(change, message: str) -> None:
         change(build().parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("pinocchio")
 def test_pinocchio_has_the_same_ten_numbers(tmp_path) -> None:
     import pinocchio as pin
