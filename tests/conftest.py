@@ -22,6 +22,7 @@ OPTIONAL = {
     "collada": "pycollada",
     "distributed": "dask[distributed]",
     "example_robot_data": "example-robot-data",
+    "gymnasium": "gymnasium",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "matplotlib": "matplotlib",
     "mcap": "mcap",

@@ -130,7 +130,10 @@ _MODULES = {name: module for module, names in _WHERE.items() for name in names.s
 __all__ = list(_MODULES)
 
 _SUBMODULES = {
-    **{name: name for name in ("io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")},
+    **{
+        name: name
+        for name in ("ensembles", "gym", "io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")
+    },
     "contacts": "grasping.contacts",
     "controllers": "control.controllers",
     "distributions": "ensembles.distributions",
@@ -154,5 +157,15 @@ _forking.install()
 
 def __dir__() -> list[str]:
     return sorted(
-        [*__all__, "contacts", "controllers", "distributions", "keep", "rotations", "trajectories", "__version__"]
+        [
+            *__all__,
+            "contacts",
+            "controllers",
+            "distributions",
+            "gym",
+            "keep",
+            "rotations",
+            "trajectories",
+            "__version__",
+        ]
     )

@@ -84,6 +84,8 @@ def test_forces_and_controllers():
     found = on.Ensemble(robot, forces=tau, steps=20, block=8).run()
     run = robot.rollout(np.zeros((30, 2)), np.zeros((30, 2)), tau, 20)
     assert (found["q_final"] == run.q[:, -1]).all()
+    found = on.Ensemble(robot, forces=tau, steps=30, block=30).run()  # as many members as steps
+    assert (found["q_final"] == robot.rollout(np.zeros((30, 2)), np.zeros((30, 2)), tau[:, None], 30).q[:, -1]).all()
     table = np.random.default_rng(0).normal(size=(1, 20, 2))
     found = on.Ensemble(robot, members=30, forces=table, starts=(d.normal(), 0.0), steps=20, block=8)
     run = robot.rollout(found.draws.drawn(0, 30)["q"], np.zeros((30, 2)), table, 20)

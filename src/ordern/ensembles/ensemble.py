@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .outcome import Outcome
 
-__all__ = ["Ensemble"]
+__all__ = ["Ensemble", "parameter_quantities", "start_quantities"]
 
 _BLOCK_BYTES = 2**22
 _LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
@@ -113,7 +113,12 @@ class Ensemble:
         self.kept, self.reductions = kept(keep)
         self._require_settings()
         self.quantities: dict[str, Quantity] = {
-            x.name: x for x in (*_starts(robot, starts), *_forces(robot, forces, self.steps), *_parameters(parameters))
+            x.name: x
+            for x in (
+                *start_quantities(robot, starts),
+                *_forces(robot, forces, self.steps),
+                *parameter_quantities(parameters),
+            )
         }
         self.members = required_members(self.quantities, members)
         self._block = None if block is None else _count("block", block, 1)
@@ -244,7 +249,7 @@ class Ensemble:
         return f"<Ensemble of {self.members:,} runs of {self.robot.name!r}, {how}{vary}>"
 
 
-def _starts(robot: Robot, starts: Any) -> list[Quantity]:
+def start_quantities(robot: Robot, starts: Any) -> list[Quantity]:
     """Return positions and velocities; by default neutral and at rest."""
     if starts is None:
         starts = {}
@@ -272,7 +277,7 @@ def _forces(robot: Robot, forces: Any, steps: int | None) -> list[Quantity]:
     return [quantity("forces", (robot.nv,), forces)]
 
 
-def _parameters(parameters: Mapping[str, Any] | None) -> list[Quantity]:
+def parameter_quantities(parameters: Mapping[str, Any] | None) -> list[Quantity]:
     """Return the parameters that vary, each by the name of its field and of its body or joint."""
     found = []
     for field, given in (parameters or {}).items():

@@ -120,7 +120,8 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
             robot = _variant(study, drawn, some)
             q0, v0 = (np.broadcast_to(_rows(drawn[x], some), (end - start, drawn[x].shape[1])) for x in "qv")
             tau = _rows(drawn["forces"], some) if "forces" in drawn else None
-            tau = tau[:1] if tau is not None and len(drawn["forces"]) == 1 else tau
+            if tau is not None and tau.ndim == 2:  # constant in time
+                tau = tau[:, None]
             into = None if steered else (q[some], v[some])
             run = robot.rollout(q0, v0, tau, study.steps, study.dt, every=study.every, threads=1, out=into, **settings)
             if into is None:

@@ -1,0 +1,192 @@
+"""The physics of environments: many robots with a start, actions, rewards and ends, without a word of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import AnyArray, positive
+from ..ensembles.distributions import Distribution
+from ..ensembles.ensemble import parameter_quantities, start_quantities
+from ..ensembles.quantities import Quantities, Quantity
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["World"]
+
+_EPISODES = 2**40
+"""The number of episodes of one environment, whose random numbers are all different."""
+
+
+class World:
+    """A batch of robots that are moved by actions, each in its own episode."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        count: int,
+        *,
+        reward: Callable[..., Any],
+        observation: Callable[..., Any] | None,
+        terminated: Callable[..., Any] | None,
+        starts: Any,
+        parameters: Mapping[str, Any] | None,
+        forces: Callable[..., Any] | None,
+        scale: Any,
+        dt: float,
+        hold: int,
+        length: int,
+        dtype: Any,
+        settings: dict[str, Any],
+    ) -> None:
+        self.robot, self.count, self.dtype = robot, count, np.dtype(dtype)
+        for name, function in (("reward", reward), ("observation", observation), ("terminated", terminated)):
+            if function is not None and not callable(function):
+                raise ArgumentError(f"gym: `{name}` must be a function of batched states, not {function!r}")
+        self._reward, self._terminated = reward, terminated
+        self._observation = _states if observation is None else observation
+        self.dt, self.hold, self.length = positive(dt, "gym: `dt`"), _count("hold", hold), _count("length", length)
+        self._settings = settings
+        self._forces = forces
+        self._motors: NDArray[np.int64] = np.arange(robot.nv)
+        self._scale: AnyArray = np.ones(robot.nv)
+        if forces is None:
+            self._motors, self._scale = _motors(robot, scale)
+        self._given: dict[str, Quantity] = {x.name: x for x in start_quantities(robot, starts)}
+        varied = parameter_quantities(parameters)
+        self._given |= {x.name: x for x in varied}
+        for x in self._given.values():
+            if x.members is not None:
+                raise ArgumentError(f"gym: {x.name} must be one value or a distribution, not an array for each member")
+        self._varied = [x.name for x in varied if isinstance(x.given, Distribution)]
+        self._fixed = [x.name for x in varied if not isinstance(x.given, Distribution)]
+        self._seeds: list[int] = []
+        self._episodes = np.zeros(count, np.int64)
+        self.steps = np.zeros(count, np.int64)
+        """Control steps since the start of each episode."""
+        self.q = np.tile(robot.neutral(), (count, 1))
+        self.v = np.zeros((count, robot.nv))
+        self._numbers: dict[str, AnyArray] = {}
+        self._variant: Robot | None = None
+
+    @property
+    def actions(self) -> int:
+        """The number of actions: one for each motor."""
+        return len(self._motors)
+
+    def seed(self, seeds: list[int]) -> None:
+        """Begin anew with a seed for each environment."""
+        self._seeds = seeds
+        self._episodes[:] = 0
+
+    def begin(self, which: NDArray[np.bool_]) -> None:
+        """Begin a new episode in some environments."""
+        for k in np.flatnonzero(which).tolist():
+            episode = int(self._episodes[k])
+            drawn = Quantities(self.robot, self._given, _EPISODES, self._seeds[k], "random").drawn(episode, episode + 1)
+            self.q[k], self.v[k] = drawn["q"][0], drawn["v"][0]
+            for name in (*self._varied, *self._fixed):
+                x = drawn[name][0]
+                if name not in self._numbers:
+                    self._numbers[name] = np.zeros((self.count, *x.shape))
+                self._numbers[name][k] = x
+        self._episodes[which] += 1
+        self.steps[which] = 0
+        if self._varied or self._fixed:
+            self._variant = None
+
+    @property
+    def moving(self) -> Robot:
+        """The robot, with the parameters of each environment."""
+        if self._variant is None:
+            fields: dict[str, Any] = {}
+            for name, x in self._numbers.items():
+                field, _, of = name.removeprefix("parameters.").partition(".")
+                if of:
+                    fields.setdefault(field, {})[of] = x
+                else:
+                    fields[field] = x
+            self._variant = self.robot.vary(**fields) if fields else self.robot
+        return self._variant
+
+    def observations(self) -> AnyArray:
+        """Return what a policy sees of all environments."""
+        seen = np.asarray(self._observation(self.q, self.v))
+        if seen.ndim != 2 or len(seen) != self.count:
+            raise ArgumentError(
+                f"gym: `observation` returned an array of shape {seen.shape}; give ({self.count}, numbers), a row for "
+                "each environment"
+            )
+        return seen.astype(self.dtype)
+
+    def advance(
+        self, actions: AnyArray, frozen: NDArray[np.bool_]
+    ) -> tuple[AnyArray, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Move all environments but the frozen ones by a control step; return rewards, and which ended how."""
+        tau = np.zeros((self.count, self.robot.nv))
+        if self._forces is not None:
+            tau[:] = self._forces(self.q, self.v, np.asarray(actions, float))
+        else:
+            tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
+        run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, every=self.hold, **self._settings)
+        q, v = run.q[:, -1], run.v[:, -1]
+        lost = ~(np.isfinite(q).all(-1) & np.isfinite(v).all(-1))
+        keep = frozen | lost
+        self.q = np.where(keep[:, None], self.q, q)
+        self.v = np.where(keep[:, None], self.v, v)
+        self.steps[~frozen] += 1
+        rewards = self._each("reward", self._reward(self.q, self.v, tau), float)
+        ended = np.zeros(self.count, bool)
+        if self._terminated is not None:
+            ended = self._each("terminated", self._terminated(self.q, self.v), bool)
+        ended = (ended | lost) & ~frozen
+        cut = (self.steps >= self.length) & ~ended & ~frozen
+        return np.where(frozen | lost, 0.0, rewards), ended, cut
+
+    def _each(self, name: str, found: Any, kind: type) -> AnyArray:
+        values = np.asarray(found)
+        if values.shape != (self.count,):
+            raise ArgumentError(f"gym: `{name}` returned an array of shape {values.shape}; give ({self.count},)")
+        return values.astype(kind)
+
+
+def _states(q: AnyArray, v: AnyArray) -> AnyArray:
+    """Return positions and velocities: the usual observation."""
+    return np.concatenate([q, v], axis=-1)
+
+
+def _motors(robot: Robot, scale: Any) -> tuple[NDArray[np.int64], AnyArray]:
+    """Return the freedoms that have motors, and the forces at action 1: given, or the effort limits."""
+    freedoms: list[int] = []
+    limits: list[float] = []
+    for name in robot.actuated:
+        c = robot.joint(name)
+        freedoms += range(c.v.start, c.v.stop)
+        limits += c.effort_limit
+    if not freedoms:
+        raise ArgumentError(f"gym: {robot.name!r} has no motors; name them in the builder, or give `forces`")
+    if scale is None:
+        if not np.isfinite(limits).all():
+            first = next(name for name in robot.actuated if not np.isfinite(robot.joint(name).effort_limit).all())
+            raise ArgumentError(
+                f"gym: joint {first!r} has no effort limit, so that the force at action 1 is not known: give `scale`"
+            )
+        return np.array(freedoms), np.array(limits)
+    try:
+        forces = np.broadcast_to(np.asarray(scale, float), (len(freedoms),))
+    except (TypeError, ValueError):
+        raise ArgumentError(f"gym: `scale` must be a number, or {len(freedoms)} of them, not {scale!r}") from None
+    if not (np.isfinite(forces).all() and (forces > 0.0).all()):
+        raise ArgumentError(f"gym: `scale` must be above zero, not {scale!r}")
+    return np.array(freedoms), forces
+
+
+def _count(name: str, n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise ArgumentError(f"gym: `{name}` must be a whole number from 1 on, not {n!r}")
+    return int(n)

@@ -1,0 +1,127 @@
+"""Environments: they pass the checks of Gymnasium, and a batch is the same as its members one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ordern as on
+
+pytestmark = pytest.mark.needs("gymnasium")
+d = on.distributions
+
+
+def arguments(**more):
+    return {
+        "reward": lambda q, v, tau: np.cos(q[:, 0]) - 0.01 * (tau**2).sum(-1),
+        "terminated": lambda q, v: np.abs(q[:, 0]) > 1.5,
+        "starts": {"q": d.uniform(-1.0, 1.0), "v": d.normal(0.0, 0.1)},
+        "scale": 3.0,
+        "length": 12,
+        "hold": 5,
+        "dt": 5e-3,
+        **more,
+    }
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # positions have no limits
+def test_gymnasium_accepts_an_environment():
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(on.gym.Env(on.load("double-pendulum"), **arguments()), skip_render_check=True)
+
+
+@pytest.mark.parametrize("autoreset", ["next-step", "same-step"])
+@pytest.mark.parametrize("varied", [False, True])
+def test_a_batch_equals_its_members(autoreset, varied):
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    robot = on.load("double-pendulum")
+    link = robot.bodies[-1].name
+    more = {"parameters": {"mass": {link: d.uniform(0.5, 2.0)}}} if varied else {}
+    mode = AutoresetMode.NEXT_STEP if autoreset == "next-step" else AutoresetMode.SAME_STEP
+    one_by_one = SyncVectorEnv([lambda: on.gym.Env(robot, **arguments(**more))] * 5, autoreset_mode=mode)
+    batch = on.gym.VectorEnv(robot, 5, autoreset=autoreset, **arguments(**more))
+    a, b = one_by_one.reset(seed=7)[0], batch.reset(seed=7)[0]
+    assert a.tobytes() == b.tobytes()
+    rng = np.random.default_rng(0)
+    ends = 0
+    for _ in range(40):
+        actions = rng.uniform(-1.0, 1.0, (5, 2)).astype(np.float32)
+        first, second = one_by_one.step(actions), batch.step(actions)
+        for x, y in zip(first[:4], second[:4], strict=True):
+            assert np.asarray(x).tobytes() == np.asarray(y).astype(np.asarray(x).dtype).tobytes()
+        over = second[2] | second[3]
+        ends += int(over.sum())
+        if autoreset == "same-step" and over.any():
+            assert (first[4]["_final_obs"] == second[4]["_final_obs"]).all()
+            for k in np.flatnonzero(over):
+                assert (first[4]["final_obs"][k] == second[4]["final_obs"][k]).all()
+    assert ends > 5
+
+
+def test_seeds_and_episodes():
+    env = on.gym.VectorEnv(on.load("double-pendulum"), 3, **arguments())
+    first, _ = env.reset(seed=1)
+    other, _ = env.reset()
+    again, _ = env.reset(seed=1)
+    assert (first == again).all()
+    assert not (first == other).any()
+    shifted, _ = env.reset(seed=[2, 3, 9])
+    assert (shifted[:2] == first[1:]).all()
+
+
+def test_motors_limits_and_forces():
+    arm = on.load("puma560")
+    pushed = []
+
+    def reward(q, v, tau):
+        pushed.append(tau)
+        return np.zeros(len(q))
+
+    env = on.gym.VectorEnv(arm, 2, reward=reward, scale=[1, 2, 3, 4, 5, 6])
+    env.reset(seed=0)
+    env.step(np.array([[0.5] * 6, [2.0] * 6]))
+    assert (pushed[-1] == [[0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [1, 2, 3, 4, 5, 6]]).all()
+    env = on.gym.VectorEnv(arm, 2, reward=reward, forces=lambda q, v, a: arm.gravity_force(q) + a)
+    env.reset(seed=0)
+    env.step(np.zeros((2, 6)))
+    assert np.abs(pushed[-1] - arm.gravity_force(np.zeros((2, 6)))).max() < 1e-12
+
+
+def test_states_that_become_infinite_end():
+    env = on.gym.VectorEnv(
+        on.load("double-pendulum"),
+        2,
+        reward=lambda q, v, tau: v[:, 0],
+        forces=lambda q, v, a: 1e300 * a,
+        hold=100,
+        dt=1.0,
+    )
+    env.reset(seed=0)
+    seen, rewards, ended, _, _ = env.step(np.array([[1.0, 1.0], [0.0, 0.0]]))
+    assert ended.tolist() == [True, False]
+    assert np.isfinite(seen).all() and rewards[0] == 0.0
+
+
+def test_wrong_arguments_are_named():
+    robot = on.load("double-pendulum")
+    for given, message in (
+        ({"scale": -1.0}, "`scale` must be above zero"),
+        ({"scale": None}, "has no effort limit"),
+        ({"hold": 0}, "`hold`"),
+        ({"reward": 3}, "`reward` must be a function"),
+        ({"autoreset": "never"}, "autoreset"),
+        ({"starts": (np.zeros((4, 2)), 0.0)}, "must be one value or a distribution"),
+        ({"observation": lambda q, v: q[:, 0]}, "`observation` returned"),
+    ):
+        with pytest.raises(on.OrdernError, match=message):
+            on.gym.VectorEnv(robot, 4, **arguments() | given)
+    env = on.gym.VectorEnv(robot, 4, **arguments(reward=lambda q, v, tau: 0.0))
+    with pytest.raises(on.ArgumentError, match="before step"):
+        env.step(np.zeros((4, 2)))
+    env.reset(seed=0)
+    with pytest.raises(on.ArgumentError, match=r"actions have shape \(4,\)"):
+        env.step(np.zeros(4))
+    with pytest.raises(on.ArgumentError, match=r"`reward` returned an array of shape \(\)"):
+        env.step(np.zeros((4, 2)))
