@@ -121,6 +121,7 @@ SAYS = {
         r"12\.652 and  2\.030 kg:  8\.158 N m",
         r"least squares: 12\.652 and 2\.030 kg",
     ],
+    "20_flips.py": [r"6\d% flip within 10 s, half of them by 1\.\d s"],
 }
 """Patterns that the output of each example has, in this order."""
 

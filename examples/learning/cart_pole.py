@@ -8,7 +8,7 @@ from stable_baselines3 import PPO
 
 import ordern as on
 
-STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 150_000
+STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 
 cart = (
     on.Builder("cart-pole")
