@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...graph import Scalar
-from ...model import ConcreteTree, Input, Model, core_size
+from ...model import ConcreteTree, FreedomTables, Input, Model, core_size
 from ...records import dataclass
 from ..registry import find, find_question
 
@@ -38,7 +38,9 @@ class Analytic:
 
 
 _MANY_FREEDOMS = 60
-"""Freedoms beyond which solutions by articulated bodies are faster than by factors of the mass matrix."""
+_MANY_PAIRS = 380
+"""Freedoms, and pairs of a freedom and one above it, beyond which code with factors of the mass matrix is compiled as
+loops. Then solutions by articulated bodies are faster: twice for a chain of 40, five times for a chain of 100."""
 _TEXTS = {
     "inverse_dynamics": Analytic("inverse_dynamics_derivatives", ("q", "v", "a")),
     "forward_dynamics": Analytic("forward_dynamics_derivatives", ("q", "v", "tau")),
@@ -50,7 +52,7 @@ def analytic(model: Model, question: str, method: str | None) -> Analytic | None
     found = _TEXTS.get(question)
     if found is None or model.in_fluid or method not in (None, find_question(question).default):
         return None
-    if question == "forward_dynamics" and model.nv > _MANY_FREEDOMS and not any(c.mimic for c in model.joints):
+    if question == "forward_dynamics" and _is_long(model) and not any(c.mimic for c in model.joints):
         return replace(found, method="innovations")
     return found
 
@@ -58,3 +60,13 @@ def analytic(model: Model, question: str, method: str | None) -> Analytic | None
 def has_text(question: str, method: str) -> bool:
     """Return whether the derivatives of a question by a method have a text of their own."""
     return question in _TEXTS and method == find_question(question).default
+
+
+def _is_long(model: Model) -> bool:
+    """Return True if straight-line code with factors of the mass matrix would be long."""
+    if model.nv > _MANY_FREEDOMS:
+        return True
+    depth: list[int] = []
+    for above in FreedomTables.of(model).up.tolist():
+        depth.append(depth[above] + 1 if above >= 0 else 0)
+    return sum(depth) > _MANY_PAIRS
