@@ -220,7 +220,7 @@ class Derivatives:
         threads: Threads = None, **named: Any,
     ) -> Any:  # fmt: skip
         """Return the matrices of a function that keeps loops closed."""
-        from .loops.derivatives import arguments_and_settings
+        from .loops.derivative_arguments import arguments_and_settings
 
         given, settings = arguments_and_settings(question, arguments, named)
         return self._robot._closed(question, given, settings, method, threads).matrices(wrt)

@@ -26,6 +26,7 @@ import numpy as np
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..errors import ArgumentError, LoopError, unknown_name
+from .derivative_arguments import CLOSED, CORES, named_arguments
 from .implicit import ImplicitMotion, refuse_singular
 from .inverse import actuation, drives
 from .kernels import Array, in_single, positive_weights
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ActuationDerivatives"]
 
-_INPUTS = ("q", "v", "a", "external", "t")
+_INPUTS = CLOSED["actuation"]
 _SETTINGS = ("actuated", "weights", "tolerance", "check")
-_CORES = {"external": 2, "t": 0}
 _SINGULAR = 1e-9
 """The part of the largest singular value of N^T B below which a freedom counts as not driven."""
 
@@ -47,8 +47,6 @@ class ActuationDerivatives:
 
     def __init__(self, robot: Robot, arguments: Any, settings: Mapping[str, Any]) -> None:
         """Solve for the drives' forces."""
-        from .derivatives import named_arguments
-
         self.robot = robot
         for name in settings:
             if name not in _SETTINGS:
@@ -63,10 +61,10 @@ class ActuationDerivatives:
         self.given = {x: np.asarray(y, float) for x, y in given.items()}
         more: dict[str, Any] = {**self.given, **settings}
         found = actuation(robot, **more)
-        shapes = (x.shape[: x.ndim - _CORES.get(name, 1)] for name, x in self.given.items())
+        shapes = (x.shape[: x.ndim - CORES.get(name, 1)] for name, x in self.given.items())
         self.batch = np.broadcast_shapes(found.u.shape[:-1], *shapes)
         self.n, self.m = math.prod(self.batch), found.u.shape[-1]
-        self.at = {x: flat(y, self.batch, self.n, _CORES.get(x, 1)) for x, y in self.given.items()}
+        self.at = {x: flat(y, self.batch, self.n, CORES.get(x, 1)) for x, y in self.given.items()}
         self._u, force = (flat(x, self.batch, self.n) for x in (found.u, found.multipliers))
         self._balance = {**self.at, "multipliers": force}
         self._factor(settings)
@@ -150,12 +148,10 @@ class ActuationDerivatives:
 
     def jvp(self, tangents: Any) -> Array:
         """Return the rate of the drives' forces while the arguments vary along tangents."""
-        from .derivatives import named_arguments
-
         moving = named_arguments("actuation", "tangents", tangents, _INPUTS)
         if not moving or any(x not in self.given for x in moving):
             raise ArgumentError(f"jvp of actuation: give tangents of some of the arguments {', '.join(self.given)}")
-        flat_ones = {x: flat(np.asarray(y, float), self.batch, self.n, _CORES.get(x, 1)) for x, y in moving.items()}
+        flat_ones = {x: flat(np.asarray(y, float), self.batch, self.n, CORES.get(x, 1)) for x, y in moving.items()}
 
         def ask(question: str, given: dict[str, Array], names: Sequence[str]) -> Array:
             return self.robot.jvp(question, given, {x: flat_ones[x] for x in names})[..., None]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,33 +26,19 @@ from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..model import core_shape
 from ..model.parameter_fields import FIELDS
 from .consistent import whose
+from .derivative_arguments import CLOSED, CORES, named_arguments
+from .derivative_sets import DerivativesOfSets
 from .dynamics import BAUMGARTE, along, closed_dynamics
 from .implicit import ImplicitMotion, refuse_singular
 from .kernels import Array, in_single
 from .motion import ClosedMotion
-from .sets import by_sets
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["CLOSED", "ClosedDerivatives", "arguments_and_settings", "closed_derivatives", "named_arguments"]
+__all__ = ["ClosedDerivatives", "closed_derivatives"]
 
-_STATE = ("q", "v", "tau", "external", "base_velocity", "base_acceleration", "t")
-CLOSED: dict[str, tuple[str, ...]] = {
-    "forward_dynamics": _STATE,
-    "closed_dynamics": _STATE,
-    "joint_wrenches": _STATE,
-    "constraint_forces": _STATE,
-    "link_accelerations": _STATE,
-    "actuation": ("q", "v", "a", "external", "t"),
-}
-"""The functions that keep loops closed, and their arguments."""
 _SETTINGS = ("check", "tolerance", "rank", "stabilise", "loop_forces")
-_CORES = {"external": 2, "t": 0}
-"""The numbers of dimensions of one state, where it is not 1."""
-
-_MORE, _WEIGHTS = "tangent of ", "weights"
-"""Names of arrays besides the arguments."""
 
 Changes = dict[str, Array]
 """Arrays by the names of arguments."""
@@ -63,96 +49,13 @@ def closed_derivatives(
 ) -> Any:
     """Return the derivatives of a function of `CLOSED`: an object with `jvp`, `vjp` and `matrices`."""
     if robot.batch_shape:
-        return _OfSets(robot, question, arguments, settings, method, threads)
+        how = (settings, method, threads)
+        return DerivativesOfSets(robot, question, arguments, lambda one, x: closed_derivatives(one, question, x, *how))
     if question == "actuation":
         from .actuation_derivatives import ActuationDerivatives
 
         return ActuationDerivatives(robot, arguments, settings)
     return ClosedDerivatives(robot, question, arguments, settings, method, threads)
-
-
-class _OfSets:
-    """The derivatives of a robot with sets of parameters."""
-
-    def __init__(self, robot: Robot, question: str, arguments: Any, settings: Mapping[str, Any], *how: Any) -> None:
-        self.robot, self.question, self.settings, self.how = robot, question, settings, how
-        self.given = named_arguments(question, "arguments", arguments, CLOSED[question])
-        if "external" in self.given:
-            self.given["external"] = robot._forces(self.given["external"])
-
-    def _asked(
-        self, more: Mapping[str, Any], function: Callable[[Any, dict[str, Any]], Sequence[Array]]
-    ) -> list[Array]:
-        """Return arrays that a function of the derivatives of one robot, and of further arrays, returns."""
-
-        def of(one: Robot, arrays: dict[str, Any]) -> Sequence[Array]:
-            mine = {x: arrays.pop(x) for x in self.given}
-            return function(closed_derivatives(one, self.question, mine, self.settings, *self.how), arrays)
-
-        fields = {f"{_MORE}{x}": len(core_shape(self.robot, x)) for x in FIELDS}
-        cores = dict(_CORES) | fields | {f"{_MORE}{x}": n for x, n in _CORES.items()} | {_WEIGHTS: self._rank}
-        return by_sets(self.robot, {**self.given, **more}, cores, of)
-
-    @property
-    def _rank(self) -> int:
-        return 2 if self.question in ("joint_wrenches", "constraint_forces", "link_accelerations") else 1
-
-    def jvp(self, tangents: Any) -> Array:
-        """Return the rate of the answer while the arguments vary along tangents."""
-        inputs = (*CLOSED[self.question], *FIELDS) if isinstance(tangents, Mapping) else CLOSED[self.question]
-        named = named_arguments(self.question, "tangents", tangents, inputs)
-        more = {f"{_MORE}{x}": y for x, y in named.items()}
-        (found,) = self._asked(more, lambda d, arrays: [d.jvp({x.removeprefix(_MORE): y for x, y in arrays.items()})])
-        return found
-
-    def vjp(self, cotangent: Any, wrt: str | Sequence[str] | None) -> Any:
-        """Return the gradients of the sum of cotangent times answer by arguments, a named tuple."""
-        names: list[str] = []
-
-        def of(d: Any, arrays: dict[str, Any]) -> Sequence[Array]:
-            found = d.vjp(arrays[_WEIGHTS], wrt)
-            names[:] = found._fields
-            return list(found)
-
-        arrays = self._asked({_WEIGHTS: cotangent}, of)
-        return _named("Gradient", tuple(names))(*arrays)
-
-    def matrices(self, wrt: str | Sequence[str] | None) -> Any:
-        """Return the derivatives by arguments, a named tuple of arrays: the answer's shape, then the argument's."""
-        names: list[str] = []
-
-        def of(d: Any, arrays: dict[str, Any]) -> Sequence[Array]:
-            found = d.matrices(wrt)
-            names[:] = found._fields
-            return list(found)
-
-        arrays = self._asked({}, of)
-        return _named("Derivative", tuple(names))(*arrays)
-
-
-def arguments_and_settings(
-    question: str, values: Sequence[Any], named: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments of a call by name, and its settings."""
-    inputs = ("q", "v", "a", *_STATE[2:]) if question == "joint_wrenches" else CLOSED[question]
-    given = named_arguments(question, "arguments", tuple(values), inputs)
-    given |= {x: y for x, y in named.items() if x in inputs and y is not None}
-    return given, {x: y for x, y in named.items() if x not in inputs}
-
-
-def named_arguments(who: str, what: str, values: Any, inputs: Sequence[str]) -> dict[str, Any]:
-    """Return arrays by the names of arguments, without those that are None."""
-    if isinstance(values, Mapping):
-        for name in values:
-            if name not in inputs:
-                raise unknown_name(f"name among the {what}", name, inputs, who)
-        return {x: values[x] for x in inputs if values.get(x) is not None}
-    if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) > len(inputs):
-        raise ArgumentError(
-            f"derivatives of {who}: {what} must be a tuple of at most {len(inputs)} arrays ({', '.join(inputs)}), or a "
-            f"dictionary, not {type(values).__name__}"
-        )
-    return {x: value for x, value in zip(inputs, values, strict=False) if value is not None}
 
 
 class ClosedDerivatives:
@@ -485,7 +388,7 @@ def _places(arguments: tuple[str, ...], names: Iterable[str]) -> list[str]:
 
 
 def _core(name: str) -> int:
-    return _CORES.get(name, 1)
+    return CORES.get(name, 1)
 
 
 def _named(title: str, names: tuple[str, ...]) -> Any:

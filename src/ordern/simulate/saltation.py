@@ -52,7 +52,7 @@ _CLOSED = 1e-6
 
 @dataclass(frozen=True)
 class Saltation:
-    """What a result knows of its jumps."""
+    """The jumps of a result, and the functions that caused them."""
 
     robot: Robot
     events: tuple[Event, ...]
