@@ -37,12 +37,13 @@ SLOW: dict[str, Callable[[on.Robot], Any]] = {
     "second derivatives": lambda r: r.second_derivatives.forward_dynamics(Q, V, TAU),
     "second derivatives of inverse dynamics": lambda r: r.second_derivatives.inverse_dynamics(Q, V, TAU),
     "second derivatives of a matrix": lambda r: r.second_derivatives.mass_matrix(Q),
+    "linearise": lambda r: (r.linearise(Q, V, TAU).A, r.linearise(Q, V, TAU).B),
+    "steps of linearise": lambda r: (r.linearise(Q, V, TAU, 1e-2, method="rk4").A,),
     "rollout_vjp": lambda r: r.rollout_vjp(Q, V, TAU, steps=5, dt=1e-2, q=W, wrt=("q0", "tau", "dt")),
     "rollout_jvp": lambda r: r.rollout_jvp(Q, V, TAU, steps=5, dt=1e-2, tangents={"tau": W}),
     "rollout.vjp": lambda r: r.rollout(Q, V, TAU, steps=5, dt=1e-2).vjp(v=W, wrt=("q0", "v0")),
 }
 REFUSED: dict[str, Callable[[on.Robot], Any]] = {
-    "linearise": lambda r: r.linearise(Q, V, TAU),
     "impact": lambda r: r.impact(Q, V, [TIP]),
     "operational_inertia": lambda r: r.operational_inertia(Q, TIP, tolerance=1e-9),
     "operators": lambda r: r.operators(Q),
