@@ -38,6 +38,20 @@ class BodyChanges:
 def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> BodyChanges:
     """Return inertias with changes of "mass", "com" and "inertia" of the present ones, by names of bodies and links."""
     index: dict[str, int | slice] = {b.name: k for k, b in enumerate(model.bodies)}
+    of_bodies, of_links, links = _told_apart(model, changes, index)
+    coms = np.array([b.com for b in model.bodies]).reshape(-1, 3)
+    inertia, mask, given = _varied(now, coms, of_bodies, index)
+    if not links:
+        return BodyChanges(inertia, mask, {})
+    for link in links:
+        _require_apart(model, link, bool(given[link.body]), now[..., link.body, :])
+    return _with_links(inertia, mask, links, of_links)
+
+
+def _told_apart(
+    model: Model, changes: Mapping[str, Change], bodies: Places
+) -> tuple[dict[str, Change], dict[str, dict[str, Any]], list[Link]]:
+    """Return the changes of bodies, those of links, and the links."""
     of_bodies: dict[str, Change] = {}
     of_links: dict[str, dict[str, Any]] = {}
     links: dict[str, Link] = {}
@@ -47,7 +61,7 @@ def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> Bo
             continue
         whole = {}
         for key, value in change.items():
-            link = _link_of(model, key, index, what)
+            link = _link_of(model, key, bodies, what)
             if link is None:
                 whole[key] = value
             else:
@@ -55,26 +69,25 @@ def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> Bo
                 of_links.setdefault(what, {})[link.name] = value
         if whole:
             of_bodies[what] = whole
-    coms = np.array([b.com for b in model.bodies]).reshape(-1, 3)
-    inertia, mask, given = _varied(now, coms, of_bodies, index)
-    if not links:
-        return BodyChanges(inertia, mask, {})
-    for link in links.values():
-        _require_apart(model, link, bool(given[link.body]), now[..., link.body, :])
-    named = list(links.values())
-    own = numbers_of([x.own for x in named])
-    places: Places = {x.name: k for k, x in enumerate(named)}
-    new, _, _ = _varied(own, np.array([x.own.com for x in named]), of_links, places)
-    require_inertias("link", list(links), own, new)
-    pieces: dict[int, Array] = {}
-    for k, link in enumerate(named):
+    return of_bodies, of_links, list(links.values())
+
+
+def _with_links(
+    inertia: Array, mask: NDArray[np.bool_], links: list[Link], changes: Mapping[str, Mapping[str, Any]]
+) -> BodyChanges:
+    """Return inertias of bodies with changes of links that are part of them; the mask of bodies gets their numbers."""
+    own = numbers_of([x.own for x in links])
+    places: Places = {x.name: k for k, x in enumerate(links)}
+    new, _, _ = _varied(own, np.array([x.own.com for x in links]), changes, places)
+    require_inertias("link", list(places), own, new)
+    bodies: dict[int, Array] = {}
+    for k, link in enumerate(links):
         before, after = in_frame(own[k], link.placement), in_frame(new[..., k, :], link.placement)
-        pieces[link.body] = pieces.get(link.body, inertia[..., link.body, :]) + (after - before)
-        mask[link.body] |= _seen_from_body({x for x in of_links if link.name in of_links[x]}, before)
-    rows = [((..., k, slice(None)), numbers, 1) for k, numbers in pieces.items()]
-    whole_shape = in_one_piece("vary", inertia, rows, 2)
-    single = {x.name: _with_numbers(x.own, new[k]) for k, x in enumerate(named)} if new.ndim == 2 else {}
-    return BodyChanges(whole_shape, mask, single)
+        bodies[link.body] = bodies.get(link.body, inertia[..., link.body, :]) + (after - before)
+        mask[link.body] |= _seen_from_body({x for x in changes if link.name in changes[x]}, before)
+    rows = [((..., k, slice(None)), numbers, 1) for k, numbers in bodies.items()]
+    single = {x.name: _with_numbers(x.own, new[k]) for k, x in enumerate(links)} if new.ndim == 2 else {}
+    return BodyChanges(in_one_piece("vary", inertia, rows, 2), mask, single)
 
 
 def _varied(
