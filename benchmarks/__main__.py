@@ -20,6 +20,7 @@ from . import (
     chains,
     control,
     derivatives,
+    ensembles,
     first_call,
     gradients,
     grasp,

@@ -43,7 +43,7 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
         "ours_float32": lambda: machine.rollout(*(x.astype(np.float32) for x in (q0, v0, tau)), steps=steps, dt=DT),
     }
     if mujoco:
-        run, last = _mujoco(machine, q0, v0, tau, steps)
+        run, last = mujoco_run(machine, q0, v0, tau, steps)
         contestants["mujoco"] = run
         error = np.abs(last() - found.q[:, -1]).max() / np.abs(found.q[:, -1]).max()
         assert error < AGREEMENT, f"differs from MuJoCo by {error:.1e}"
@@ -78,7 +78,7 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
         yield f"vs_pinocchio_loop_on_{cores()}_cores", float(np.median(per_step / cores() / (t["ours"] / total)))
 
 
-def _mujoco(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple[Any, Any]:
+def mujoco_run(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple[Any, Any]:
     """Return a call of MuJoCo's rollout on all cores, and a function that returns the last positions of its result."""
     model = mujoco.MjModel.from_xml_string(robot.to_mjcf(lossy=True))
     model.opt.timestep = DT
