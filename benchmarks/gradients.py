@@ -22,7 +22,9 @@ BATCH, STEPS, DT = 64, 1000, 1e-3
 METHODS = ("semi-implicit-euler", "rk4")
 
 
-@benchmark("{robot}.gradient.{method}", robot=("panda7", "anymal_b"), method=METHODS, quick={"robot": ("panda7",)})
+@benchmark(
+    "{robot}.rollout_gradient.{method}", robot=("panda7", "anymal_b"), method=METHODS, quick={"robot": ("panda7",)}
+)
 def gradients(robot: str, method: str) -> Figures:
     machine, _ = without_passive(robot)
     rng = np.random.default_rng(0)
