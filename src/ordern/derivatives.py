@@ -316,8 +316,7 @@ class Call:
     def _add_defaults(self, question: str, settings: dict[str, Any]) -> dict[str, Any]:
         """Add the arguments that the function of this name has defaults for; return all settings."""
         robot = self.robot
-        known = inspect.signature(getattr(type(robot), question)).parameters if hasattr(type(robot), question) else {}
-        usual = {name: x.default for name, x in known.items() if x.default not in (x.empty, None)}
+        known, usual = _defaults(getattr(type(robot), question, None))
         self.given |= {
             p.name: usual[p.name]
             for p in self.asked.inputs
@@ -523,6 +522,14 @@ def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[An
 def _composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
     """Return a function that splits an answer."""
     return lambda *given: split(single(*given))
+
+
+@lru_cache(maxsize=256)
+def _defaults(function: Callable[..., Any] | None) -> tuple[frozenset[str], dict[str, Any]]:
+    """Return the names of all arguments of a method, if there is one, and defaults of them; inspecting takes long."""
+    known = {} if function is None else inspect.signature(function).parameters
+    usual = {name: x.default for name, x in known.items() if x.default not in (x.empty, None)}
+    return frozenset(known), usual
 
 
 @lru_cache(maxsize=256)

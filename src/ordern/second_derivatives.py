@@ -259,7 +259,7 @@ class _OfForwardDynamics:
     def all(self, names: Sequence[str], array: Callable[..., AnyArray]) -> list[AnyArray]:
         """Return the second derivatives by all pairs of arguments, in arrays that `array` makes.
 
-        The Hessians of some states at a time are in memory that is used again, so that it stays in a cache.
+        The Hessians of some states at a time are in memory that the kernel uses again, so that it stays in a cache.
         """
         n, count, dtype = self._n, math.prod(self._batch), self._call.dtype
         found = {pair: array(pair, (count, n, n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
@@ -267,17 +267,19 @@ class _OfForwardDynamics:
         if wrt:
             kernel, required, optional = self._inverse.kernel("hessian", wrt)
             pairs = pairs_of("inverse_dynamics", wrt)
-            step = min(count, max(1, _CHUNK // max(1, 4 * n**3)))
-            H, more = np.empty((step, n, len(pairs), n, n), dtype), np.empty((n, n, n), dtype)
+            step = max(1, _CHUNK // max(1, 4 * n**3))
+            more = np.empty((n, n, n), dtype)
             for start in range(0, count, step):
-                part = slice(start, min(start + step, count))
-                before, after = ([self._given[x][part, None] for x in names] for names in (required, optional))
-                flat = H[: part.stop - start].reshape(part.stop - start, n, -1)
-                kernel(*before, -self._J.tau[part], *after, out=flat, threads=self._threads)
-                for k in range(part.stop - start):
-                    blocks = {pair: H[k, :, m] for m, pair in enumerate(pairs)}
-                    J = {x: matrices[start + k] for x, matrices in self._J._asdict().items()}
-                    _set({pair: x[start + k] for pair, x in found.items()}, blocks, J, more)
+                before, after = (
+                    [self._given[x][start : start + step, None] for x in names] for names in (required, optional)
+                )
+                rows = -self._J.tau[start : start + step]
+                H = kernel(*before, rows, *after, threads=self._threads).reshape(len(rows), n, -1, n, n)
+                for k, blocks in enumerate(H, start):
+                    by_pair = {pair: blocks[:, m] for m, pair in enumerate(pairs)}
+                    J = {x: matrices[k] for x, matrices in self._J._asdict().items()}
+                    _set({pair: x[k] for pair, x in found.items()}, by_pair, J, more)
+                del H, blocks, by_pair  # their memory is used again
         shape = (*self._batch, n, n, n)
         return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
 

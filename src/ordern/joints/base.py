@@ -100,7 +100,8 @@ class Joint(Closure, ABC):
         """
         if type(self).integrate is Joint.integrate:
             return q
-        return self.integrate(q, Freedoms((0.0,) * self.nv))
+        with np.errstate(all="ignore"):  # the side of a branch that is not chosen may divide by zero
+            return self.integrate(q, Freedoms((np.float64(0.0),) * self.nv))
 
     def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
         """Return the position and the velocity after a step of semi-implicit Euler: of length h, with dv/dt = a.
