@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 import ordern as on
 from ordern.compile.pipeline import layout_of
-from ordern.compile.program import count_operations
+from ordern.compile.program import compile_request, count_operations
 from ordern.compile.trace import columns
 from ordern.compile.trace.columns import ColumnTree, limbs, trace_columns
 from ordern.errors import TraceError
@@ -20,6 +21,19 @@ from tests.tolerances import assert_close
 
 CLOSE = 1e-10
 """Relative; solutions with random mass matrices lose some digits."""
+
+
+def test_the_collector_runs_after_compiling() -> None:
+    kernel = random_robot(0, 1, (on.Revolute,)).kernel("gravity_force")
+    assert gc.isenabled()
+    compile_request(kernel.request, "float64")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        compile_request(kernel.request, "float64")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_limbs_are_runs_without_branches() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -37,6 +39,19 @@ _STREAMED_BYTES = 5_000_000
 """A larger workspace passes through memory in every loop; then fewer states at a time are faster."""
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the cyclic collector from running: it would visit all nodes, which are not garbage, again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_uncollected()
 def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Trace a request, emit LLVM code, and compile it."""
     way, code = (request.way, None) if request.way else _chosen(request)
