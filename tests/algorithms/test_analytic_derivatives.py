@@ -93,6 +93,13 @@ def test_matrices_by_some_of_the_arguments(question: str, most: int, monkeypatch
     assert_close(pushed[0], every[2], CLOSE[question])
 
 
+def test_code_for_trees_is_refused_for_loops() -> None:
+    robot = on.load("four-bar")
+    assert "void" in robot.opened().kernel("forward_dynamics_derivatives").c()
+    with pytest.raises(ArgumentError, match=r"derivatives of forward dynamics.*loops.*robot\.opened"):
+        robot.kernel("forward_dynamics_derivatives").c()
+
+
 def test_bodies_in_a_fluid_have_derivatives_of_their_graph() -> None:
     builder = on.Builder("swimmer")
     builder.body("ground")

@@ -45,6 +45,11 @@ def require_tree(model: Model, question: str) -> None:
             f"forward dynamics of {model.name!r}, which has loops or couplings ({loops}), is the question "
             "'closed_dynamics'; for its tree alone, use `robot.opened()`"
         )
+    if question == "forward_dynamics_derivatives":
+        raise ArgumentError(
+            f"derivatives of forward dynamics of {model.name!r}, which has loops or couplings ({loops}): only "
+            "`robot.derivatives.forward_dynamics` keeps the loops closed; for its tree alone, use `robot.opened()`"
+        )
     if question in _OF_FORCES:
         raise ArgumentError(
             f"{_OF_FORCES[question]}: {model.name!r} has loops or couplings ({loops}), which {question!r} would "
