@@ -36,6 +36,7 @@ ROBOTS = {
 }
 ASKED = (*(x for x in QUESTIONS if x != "coriolis_matrix"), "body_poses")
 """The matrix of Coriolis forces takes the interpreter minutes."""
+FORWARD = "vjp forward_dynamics"
 STATES = 11
 """More than two vectors of states: what one tile leaves behind must not reach the next."""
 
@@ -236,13 +237,15 @@ def test_a_thousand_links_against_differences(question: str) -> None:
 
 @pytest.mark.slow
 def test_operations_and_memory_grow_with_the_number_of_links() -> None:
-    kernels = [on.chain(n).kernel("vjp forward_dynamics by q v tau") for n in (500, 1000, 1500)]
+    kernels = [on.chain(n).kernel(f"{FORWARD} by q v tau") for n in (500, 1000, 1500)]
     operations = [k.counts().total for k in kernels]
     numbers = [k.code.workspace for k in kernels]
     assert operations[2] - operations[1] == operations[1] - operations[0] > 0
     assert numbers[2] - numbers[1] == numbers[1] - numbers[0] <= 500 * 60
     assert operations[0] < 2.1 * on.chain(500).kernel("forward_dynamics").counts().total
     assert [k.code.way for k in kernels] == ["rolled"] * 3
+    by_force, solve = (on.chain(500).kernel(x, way="rolled") for x in (f"{FORWARD} by tau", "mass_matrix_solve"))
+    assert by_force.counts() == solve.counts()  # what the result does not need is dropped
 
 
 def test_a_tape_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from ...model import (
 from ...records import dataclass
 from ...spatial import FixedSize
 from .layout import Layout
+from .rolled_activity import drop_unused
 from .rolled_check import check_reads
 from .rolled_derived import trace_derived
 from .rolled_fields import RolledColumns, RolledField, RolledOwn, RolledPairs, RolledRegister, RolledVector
@@ -71,6 +72,7 @@ def trace_rolled(request: Request, layout: Layout) -> Program:
         given = [p.name for p in request.question.inputs if not p.optional or p.name in request.present]
         memories = {name: Memory("input", next(ports)) for name in given}
         trace_derived(tree, request.algorithm.function, memories, dict(request.options))
+        drop_unused(tree.program)
         check_reads(tree.program)
         return tree.program
     inputs = [tree.input(kind, next(ports)) if given else tree.zeros(kind) for kind, given in request.slots]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ...graph import Node
+from ...graph import Node, live
 from ...records import dataclass
-from .rolled_program import Block, Clear, Copy, Fetched, Loop, Memory, Place, Position, Program, Store
+from .rolled_program import Block, Clear, Copy, Fetch, Fetched, Loop, Memory, Place, Position, Program, Store
 
-__all__ = ["OWN_ROW", "PARENT_ROW", "Activity", "Lasting", "memory_of"]
+__all__ = ["OWN_ROW", "PARENT_ROW", "Activity", "Lasting", "drop_unused", "memory_of"]
 
 OWN_ROW = ((1, Position("row", "i")),)
 PARENT_ROW = ((1, Position("row", "p")),)
@@ -24,64 +24,104 @@ def memory_of(node: Node) -> Memory | None:
     return place.memory if isinstance(place, Place) else None
 
 
-class Activity:
-    """The memories that depend on varied ones, and those that the result depends on."""
+class _Flows:
+    """The flow of numbers from memory to memory, whatever the order of the loops. Sets of memories are integers."""
 
-    def __init__(self, program: Program, varied: set[Memory], results: set[Memory]) -> None:
-        """Follow the flow of numbers through memory, regardless of the order of the loops."""
+    def __init__(self, program: Program, conditions: bool) -> None:
+        """Follow the operands of all values; those of `conditions` decide on values, but have no derivatives."""
         self._bits: dict[Memory, int] = {}
-        self._masks: dict[int, dict[int, int]] = {}
-        flows: dict[Memory, int] = {}
+        self._into: dict[Memory, int] = {}
+        """For each memory, the memories that the values stored there depend on."""
+        self.masks: dict[int, dict[int, int]] = {}
+        """For each block by identity, and each of its values by index, the memories that it depends on."""
         for section in program.sections:
             for block in section.all():
-                self._flow(block, flows)
-        depending = self._closure(varied, lambda found: {m for m, x in flows.items() if x & found})
-        useful = self._closure(results, lambda found: self._sources(flows, found))
-        self.active = depending & useful
-        """The memories that have derivatives."""
-        self._mask = sum(map(self._bit, self.active))
+                self._follow(block, conditions)
+
+    def bit(self, memory: Memory) -> int:
+        """Return the integer that stands for the set of one memory."""
+        return self._bits.setdefault(memory, 1 << len(self._bits))
+
+    def _follow(self, block: Block, conditions: bool) -> None:
+        masks: dict[int, int] = {}
+        for node in block.graph.nodes:
+            memory = memory_of(node) if node.op == "leaf" else None
+            mask = 0 if memory is None else self.bit(memory)
+            for arg in node.args if conditions or node.op != "where_less" else node.args[2:]:
+                mask |= masks.get(arg.index, 0)
+            if mask:
+                masks[node.index] = mask
+        self.masks[id(block)] = masks
+        for step in block.steps:
+            if isinstance(step, Store):
+                memory, mask = step.place.memory, masks.get(step.value.index, 0)
+                self._into[memory] = self._into.get(memory, 0) | mask
+            elif isinstance(step, Copy):
+                self._into[step.array] = self._into.get(step.array, 0) | self.bit(step.source)
+
+    def reached(self, start: set[Memory]) -> set[Memory]:
+        """Return the memories that depend on given ones, with these."""
+        return self._closure(start, lambda found: {m for m, x in self._into.items() if x & found})
+
+    def sources(self, ends: set[Memory]) -> set[Memory]:
+        """Return the memories that given ones depend on, with these."""
+
+        def before(found: int) -> set[Memory]:
+            mask = 0
+            for memory, x in self._into.items():
+                if self.bit(memory) & found:
+                    mask |= x
+            return {m for m, bit in self._bits.items() if bit & mask}
+
+        return self._closure(ends, before)
+
+    def _closure(self, start: set[Memory], more: Callable[[int], set[Memory]]) -> set[Memory]:
+        """Return memories with those that `more` adds to them, again and again."""
+        found, last = set(start), -1
+        while len(found) != last:
+            last = len(found)
+            found |= more(sum(map(self.bit, found)))
+        return found
+
+
+class Activity:
+    """The memories that have derivatives."""
+
+    def __init__(self, program: Program, varied: set[Memory], results: set[Memory]) -> None:
+        """Find the memories that depend on varied ones, and that results depend on."""
+        flows = _Flows(program, conditions=False)
+        self.active = flows.reached(varied) & flows.sources(results)
+        self._masks, self._mask = flows.masks, sum(map(flows.bit, self.active))
 
     def depends(self, block: Block, node: Node) -> bool:
         """Return True if a value of a block depends on an active memory."""
         return bool(self._masks[id(block)].get(node.index, 0) & self._mask)
 
-    def _bit(self, memory: Memory) -> int:
-        """Return the number with which a memory is a member of a set of memories that is one number."""
-        return self._bits.setdefault(memory, 1 << len(self._bits))
 
-    def _flow(self, block: Block, flows: dict[Memory, int]) -> None:
-        """Add to `flows`, for each memory, the memories that the values stored there depend on."""
-        masks: dict[int, int] = {}
-        for node in block.graph.nodes:
-            memory = memory_of(node) if node.op == "leaf" else None
-            mask = 0 if memory is None else self._bit(memory)
-            for arg in node.args[2:] if node.op == "where_less" else node.args:  # a condition has no derivative
-                mask |= masks.get(arg.index, 0)
-            if mask:
-                masks[node.index] = mask
-        self._masks[id(block)] = masks
-        for step in block.steps:
-            if isinstance(step, Store):
-                self._bit(step.place.memory)
-                flows[step.place.memory] = flows.get(step.place.memory, 0) | masks.get(step.value.index, 0)
-            elif isinstance(step, Copy):
-                flows[step.array] = flows.get(step.array, 0) | self._bit(step.source)
+def drop_unused(program: Program) -> None:
+    """Drop all steps that the result of a program does not depend on."""
+    ends = {Memory("result"), *([] if program.result is None else [Memory("array", program.result)])}
+    useful = _Flows(program, conditions=True).sources(ends)
 
-    def _closure(self, start: set[Memory], more: Callable[[int], set[Memory]]) -> set[Memory]:
-        """Return memories with those that `more` adds to them, again and again, given the bits of those found."""
-        found, last = set(start), -1
-        while len(found) != last:
-            last = len(found)
-            found |= more(sum(map(self._bit, found)))
-        return found
+    def prune(block: Block) -> bool:
+        """Drop the steps of a block; return True if any are left."""
+        kept = [step for step in block.steps if has_effect(step)]
+        needed = {node.index for node in live(s.value for s in kept if isinstance(s, Store))}
+        block.steps = [step for step in kept if not isinstance(step, Fetch) or step.value.index in needed]
+        return bool(block.steps)
 
-    def _sources(self, flows: dict[Memory, int], found: int) -> set[Memory]:
-        """Return the memories whose numbers flow into found ones."""
-        mask = 0
-        for memory, x in flows.items():
-            if self._bit(memory) & found:
-                mask |= x
-        return {m for m, bit in self._bits.items() if bit & mask}
+    def has_effect(step: Store | Fetch | Clear | Copy | Loop) -> bool:
+        if isinstance(step, Loop):
+            left = [prune(block) for block in step.blocks]
+            return any(left)
+        if isinstance(step, Fetch):
+            return True
+        return (step.place.memory if isinstance(step, Store) else step.array) in useful
+
+    def is_left(section: Loop | Block) -> bool:
+        return has_effect(section) if isinstance(section, Loop) else prune(section)
+
+    program.sections = [section for section in program.sections if is_left(section)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ tests check the other rules of programs.
 from __future__ import annotations
 
 from ...errors import TraceError
+from ...graph import live
 from .rolled_program import Block, Clear, Copy, Fetch, Loop, Memory, Place, Position, Program, Store, Terms
 
 __all__ = ["ON_THE_WAY", "check_reads"]
@@ -43,8 +44,8 @@ class _Reads:
             self.block(block, stage, chained)
 
     def block(self, block: Block, stage: int, chained: frozenset[Memory]) -> None:
-        """Visit the leaves and steps of a block."""
-        for node in block.graph.nodes:
+        """Visit the steps of a block, and the leaves that it needs."""
+        for node in live(block.roots()):
             if node.op == "leaf" and isinstance(node.data, Place):
                 self._read(node.data, stage, chained)
         for step in block.steps:
