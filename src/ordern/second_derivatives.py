@@ -36,6 +36,7 @@ from .compile.run.result_pool import FROM_BYTES, ResultPool
 from .derivatives import Call, DerivativeMethods, Named, named_tuple
 from .errors import ArgumentError
 from .kernel.declarations import Threads
+from .model.parameter_fields import FIELDS
 
 __all__ = ["SecondDerivativeMethods", "SecondDerivatives"]
 
@@ -68,7 +69,7 @@ class SecondDerivativeMethods(DerivativeMethods):
         True
         """
         call = Call(self, question, arguments, settings, method)
-        names, along = call.varied(wrt), call.by_name("tangents", tangents)
+        names, along = _varied(call, wrt), call.by_name("tangents", tangents)
         missing = [x for x in along if x not in call.given]
         if missing:
             raise ArgumentError(f"hvp of {question}: {missing[0]!r} has a tangent, but is not given")
@@ -97,8 +98,8 @@ class SecondDerivativeMethods(DerivativeMethods):
         ('q_q', 'q_v', 'v_v')
         """
         call = Call(self, question, arguments, settings, method)
-        names = call.varied(wrt)
-        if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"}:
+        names = _varied(call, wrt)
+        if _is_forward_dynamics(call, names):
             found = _OfForwardDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
         else:
             found = _hessians(call, names, [cotangent], threads, spread=False)
@@ -146,8 +147,8 @@ class SecondDerivatives:
             raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = Call(self._robot, question, given, named, method)
-        names = call.varied(wrt)
-        if question == "forward_dynamics" and set(names) <= {"q", "v", "tau"} and not self._robot.batch_shape:
+        names = _varied(call, wrt)
+        if _is_forward_dynamics(call, names):
             found = _OfForwardDynamics(call, threads).all(names, self._array)
         else:
             found = _general(call, names, threads)
@@ -159,6 +160,24 @@ class SecondDerivatives:
         kept = math.prod(shape) * np.dtype(dtype).itemsize >= FROM_BYTES
         found = pool.array(shape, np.dtype(dtype)) if kept else None
         return np.empty(shape, dtype) if found is None else found
+
+
+def _varied(call: Call, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the arguments that vary; those of parameters of the robot are an error."""
+    names = call.varied(wrt)
+    fields = [x for x in names if x in FIELDS]
+    if fields:
+        raise ArgumentError(
+            f"second derivatives of {call.asked.name} are by its arguments, not by {fields[0]!r} of the robot; "
+            f"differences of `robot.derivatives` at other parameters give them"
+        )
+    return names
+
+
+def _is_forward_dynamics(call: Call, names: Sequence[str]) -> bool:
+    """Return whether a call is one of forward dynamics of one robot, by its position, velocity and joint forces."""
+    same = call.asked.name == "forward_dynamics" and set(names) <= {"q", "v", "tau"}
+    return same and not call.robot.batch_shape
 
 
 def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:

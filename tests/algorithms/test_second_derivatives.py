@@ -134,5 +134,20 @@ def test_wrong_calls_of_second_order_are_named() -> None:
         robot.hvp("gravity_force", (q,), q, ())
     with pytest.raises(ArgumentError, match="'base_velocity' has a tangent, but is not given"):
         robot.hvp("kinetic_energy", {"q": q, "v": q}, 1.0, {"base_velocity": np.ones(6)})
+    with pytest.raises(ArgumentError, match="by its arguments, not by 'inertia' of the robot"):
+        robot.hessian("gravity_force", (q,), q, wrt=("q", "inertia"))
     with pytest.raises(ArgumentError, match="takes 1 arguments, not 2"):
         robot.second_derivatives.gravity_force(q, q)
+
+
+@pytest.mark.slow
+def test_robots_that_differ_in_their_numbers() -> None:
+    robot = random_robot(0, 2, [on.Revolute])
+    body = robot.bodies[-1].name
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    found = robot.vary(mass={body: np.array([1.0, 2.0])}).second_derivatives.forward_dynamics(q, v, tau)
+    for k, mass in enumerate((1.0, 2.0)):
+        one = robot.vary(mass={body: mass}).second_derivatives.forward_dynamics(q, v, tau)
+        for many, single in zip(found, one, strict=True):
+            assert_close(many[k], single, CLOSE)

@@ -65,6 +65,9 @@ def compared(seed: int, loops: bool, questions: Any = None, compiled: int = 8) -
         settings = settings_of(robot, name)
         if name in NOT_SMOOTH or (name in SIX and np.linalg.matrix_rank(robot.jacobian(robot.random(rng), "tool")) < 6):
             continue
+        refuses = find(name)[1].refuses
+        if refuses is not None and refuses(robot):  # the answer is refused, too
+            continue
         given, along = arguments(robot, name, rng)
         if closed is not None:
             given["q"] = closed
