@@ -92,7 +92,7 @@ class FrameMethods(Answering, Model):
         `t` is the time, for driven loops.
         """
 
-    @delegated("impacts")
+    @delegated("impacts", sets=True)
     def delassus_solve(
         self, q: ArrayLike, x: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame",
         contact: str = "frame", damping: float = 0.0, *, t: ArrayLike | None = None,
@@ -104,7 +104,7 @@ class FrameMethods(Answering, Model):
         other arguments are those of `delassus_matrix`.
         """
 
-    @delegated("impacts")
+    @delegated("impacts", sets=True)
     def impact(
         self, q: ArrayLike, v: ArrayLike, frames: Iterable[str | Frame] | None = None, restitution: ArrayLike = 0.0, *,
         axes: str = "frame", contact: str = "frame", t: ArrayLike | None = None,

@@ -18,6 +18,7 @@ from .arguments import array, choice, positive
 from .errors import ArgumentError, SingularError
 from .kernel.arguments import broadcast_named, stored
 from .kernel.settings import frame_list
+from .loops.sets import by_sets
 from .model.parameter_sets import spread
 from .records import dataclass
 
@@ -83,6 +84,15 @@ def impact(
 ) -> Impact:
     """Return velocities after an impact; see `Robot.impact`."""
     choice("contact", contact, CONTACTS, "impact")
+    if robot.batch_shape:
+        names = None if frames is None else [robot._own_name(x) for x in frame_list("impact", frames)]
+
+        def of(one: Robot, some: dict[str, Any]) -> tuple[Array, ...]:
+            found = impact(one, some["q"], some["v"], names, some["restitution"], axes, contact, t)
+            return found.v, found.impulses, found.loop_impulses, found.unique
+
+        given = {"q": q, "v": v, "restitution": restitution}
+        return Impact(*by_sets(robot, given, {"restitution": 0}, of))
     q, v = array(q, (..., robot.nq), "q", nonfinite=True), array(v, (..., robot.nv), "v", nonfinite=True)
     e = array(restitution, (...,), "restitution")
     if not ((e >= 0.0) & (e <= 1.0)).all():

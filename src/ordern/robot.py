@@ -26,8 +26,8 @@ from .joints import Fixed, Joint, Placement, placement
 from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
+from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
-from .model.checks import require_one_set
 from .parameters import ParameterMethods
 from .second_derivatives import SecondDerivativeMethods
 
@@ -295,14 +295,25 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         answer = self._ask(question, states, {"frame": frame, "axes": axes}, None, threads, out)
         if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
             return answer
-        from .algorithms.operational import movable
+        if self.batch_shape:
+            place = self._own_name(frame)
 
-        require_one_set(self, f"{question} where a frame cannot move in all six directions, or with a tolerance")
+            def of(one: Robot, some: dict[str, Any]) -> tuple[Array]:
+                return (one._movable(question, tuple(some.values()), place, axes, tolerance, threads, None),)
+
+            (found,) = by_sets(self, dict(zip(("q", "v"), states, strict=False)), {}, of)
+            return stored(question, found, out)
+        from .algorithms.operational import movable
 
         def ask(question: str, *arguments: Any, **options: Any) -> Array:
             return self.kernel(question, **options)(*arguments, threads=threads)
 
         return movable.answer(ask, self, question, states, self.frame(frame), axes, tolerance, answer)
+
+    def _own_name(self, frame: str | Frame) -> str | Frame:
+        """Return the name of a frame of this robot, which each set of parameters places; other frames as they are."""
+        found = self.frame(frame)
+        return found.name if self._frame_index.get(found.name) == found else found
 
     @answers
     def bias_force(

@@ -25,11 +25,15 @@ QUICK: dict[str, Callable[[on.Robot], Any]] = {
     "com": lambda r: r.com(Q),
     "energy": lambda r: r.kinetic_energy(Q, V),
     "static_torque": lambda r: r.static_torque(Q, {TIP: np.arange(6.0)}),
-    "factors": lambda r: r.mass_matrix_factors(Q),
+    "delassus_solve": lambda r: r.delassus_solve(Q, np.ones(3), [TIP], contact="point", damping=1e-3),
+    "impact": lambda r: (r.impact(Q, V, [TIP], 0.3).v, r.impact(Q, V, [TIP], 0.3).impulses),
     "delassus": lambda r: r.delassus_matrix(Q, [TIP], contact="point"),
     "poses": lambda r: r.poses(Q),
 }
 SLOW: dict[str, Callable[[on.Robot], Any]] = {
+    "factors": lambda r: r.mass_matrix_factors(Q),
+    "operational_inertia": lambda r: r.operational_inertia(Q, TIP, tolerance=1e-9),
+    "operational_bias": lambda r: r.operational_bias(Q, V, TIP, tolerance=1e-9),
     "derivatives": lambda r: r.derivatives.forward_dynamics(Q, V, TAU),
     "derivatives of a matrix": lambda r: r.derivatives.mass_matrix(Q),
     "hvp": lambda r: r.hvp("forward_dynamics", (Q, V, TAU), W, (V, None, TAU)),
@@ -44,8 +48,6 @@ SLOW: dict[str, Callable[[on.Robot], Any]] = {
     "rollout.vjp": lambda r: r.rollout(Q, V, TAU, steps=5, dt=1e-2).vjp(v=W, wrt=("q0", "v0")),
 }
 REFUSED: dict[str, Callable[[on.Robot], Any]] = {
-    "impact": lambda r: r.impact(Q, V, [TIP]),
-    "operational_inertia": lambda r: r.operational_inertia(Q, TIP, tolerance=1e-9),
     "operators": lambda r: r.operators(Q),
     "to_urdf": lambda r: r.to_urdf(),
     "check": lambda r: r.check(),
@@ -74,7 +76,7 @@ def test_functions(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
-def test_derivatives(name: str) -> None:
+def test_slower_functions(name: str) -> None:
     _agree(SLOW[name])
 
 
