@@ -57,13 +57,13 @@ def symbolic(
     >>> on.symbolic(on.load("double-pendulum"), "gravity_force", parameters=True, gravity=True)[1]
     -c2z*g*m2*sin(q1 + q2)
     """
-    require_one_set(robot, "symbolic")
     try:
         import sympy
     except ImportError:
         raise OrdernError("symbolic equations need SymPy: pip install ordern[symbolic]") from None
     if not isinstance(robot, Model):
         raise ArgumentError(f"symbolic: give a robot first, not {type(robot).__name__}; on.load(name) loads one")
+    require_one_set(robot, "symbolic")
     require_tree(robot, question)
     declared, algorithm = find(question, method)
     reason = algorithm.refuses(robot) if algorithm.refuses else ""
