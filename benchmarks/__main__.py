@@ -48,6 +48,7 @@ THEMES = (
         linearise,
         rollout,
         gradients,
+        ensembles,
         simulate,
         control,
         loops,
