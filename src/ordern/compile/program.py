@@ -159,6 +159,9 @@ def _chosen(request: Request) -> tuple[str, StraightCode | None]:
     """Return the way of `choose_way`, and the straight-line code if it was needed for the choice."""
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled", None
+    # straight-line code for derivatives of derivatives has far fewer operations than loops
+    if " by " in request.question.name.partition(" by ")[2] and request.model.nv <= _FEW_FREEDOMS:
+        return "unrolled", None
     # loops fold fewer constants: the straight-line code will be shorter than this, down to a half
     try:
         program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))

@@ -139,8 +139,7 @@ def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | 
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
-        plain = mode in ("jvp", "vjp") and not isinstance(algorithm.function, Derived)
-        sweeps = algorithm.sweeps and plain and not text.by_parameters
+        sweeps = algorithm.sweeps and mode in ("jvp", "vjp") and not text.by_parameters
         known = replace(algorithm, question=name, function=text, sweeps=sweeps, alias_of="")
         _METHODS[name, algorithm] = known
     return asked, known
