@@ -18,7 +18,7 @@ CASES = {
     "ordern simulate --until 3 stan": {"stanford-arm"},
     "ordern simulate puma560 --limits ": {"ignore", "stop", "bounce"},
     "ordern simulate puma560 --gr": {"--gravity-compensation"},
-    "ordern c puma560 forw": {"forward_dynamics"},
+    "ordern c puma560 forw": {"forward_dynamics", "forward_dynamics_derivatives"},
     "ordern check my": {"my_robot.urdf"},
     "ordern inverse planar-3r --motion my": {"my_robot.urdf"},
 }
