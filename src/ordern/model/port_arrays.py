@@ -38,7 +38,8 @@ class _Array:
         self._name, self._tree, self._read = kind, tree, read
         shape = core_shape(tree.model, kind, tree.frames)
         strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
-        axes = [AXES.get(axis) if isinstance(axis, str) else None for axis in self.kind.axes]  # rows of several kinds have none
+        # rows of numbers of several kinds have no axis of the table
+        axes = [AXES.get(axis) if isinstance(axis, str) else None for axis in self.kind.axes]
         self._ranges = [(a, stride) for a, stride in zip(axes, strides, strict=True) if a is not None and a.start]
         rest = [(n, s) for a, n, s in zip(axes, shape, strides, strict=True) if a is None or not a.start]
         self._rest = [0]
