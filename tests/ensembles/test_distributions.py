@@ -52,7 +52,7 @@ def test_moments_of_distributions():
     for given, mean, std in (
         (d.uniform(-1.0, 3.0), 1.0, 4.0 / math.sqrt(12.0)),
         (d.normal(2.0, 0.5), 2.0, 0.5),
-        (d.choice([1.0, 2.0], p=[3.0, 1.0]), 1.25, math.sqrt(0.1875)),
+        (d.choice([1.0, 2.0], p=[0.75, 0.25]), 1.25, math.sqrt(0.1875)),
     ):
         x = Quantities(robot, {"x": quantity("x", (2,), given)}, 20000, 0, "random").drawn(0, 20000)["x"]
         assert x.shape == (20000, 2)
@@ -113,7 +113,8 @@ def test_wrong_numbers_are_named():
         (lambda: d.normal(math.nan, 1.0), "mean must be finite"),
         (lambda: d.log_normal(0.0, 1.0), "median must be above zero"),
         (lambda: d.choice([]), "list of values"),
-        (lambda: d.choice([1.0, 2.0], p=[1.0]), "a weight, not below zero, for each of 2"),
+        (lambda: d.choice([1.0, 2.0], p=[1.0]), "a probability for each of 2"),
+        (lambda: d.choice([1.0, 2.0], p=[0.5, 0.6]), "sum 1, not 1.1"),
         (lambda: d.uniform("a", 1.0), "low must be a number"),
         (lambda: d.function(3), "function of a seed"),
     ):

@@ -49,6 +49,7 @@ def test_workers_and_shards_do_not_change_a_bit():
     with ThreadPoolExecutor(2) as pool:
         assert same(first, study().run(engine=pool))
     assert same(first, study(target=None).run())
+    assert first["energy_change_moments"] == study().run()["energy_change_moments"]
     # each member is the same in blocks of another size; sums over members may differ in rounding
     assert (study(block=100).run()["q_final"] == first["q_final"]).all()
 
@@ -127,6 +128,30 @@ def test_parameters_vary():
     failed = on.Ensemble(robot, starts=(0.5, 0.0), parameters=impossible, steps=3).run()
     assert list(failed.failures()) == [1]
     assert link in failed.failures()[1]
+
+
+def test_energies_are_those_of_each_variant():
+    robot = on.load("double-pendulum")
+    link = robot.bodies[-1].name
+    masses = np.array([1.0, 2.0, -1.0, 3.0])
+    for how in ({"steps": 100, "dt": 2e-3}, {"until": 0.2}):
+        found = on.Ensemble(
+            robot, starts=([1.0, 0.5], [0.0, 3.0]), parameters={"mass": {link: masses}}, keep=["final", "energy"], **how
+        ).run()  # fmt: skip
+        assert list(found.failures()) == [2]
+        for k in (0, 1, 3):
+            one = robot.vary(mass={link: masses[k]}, fold=True)
+            q, v = found["q_final"][k], found["v_final"][k]
+            start = one.potential_energy([1.0, 0.5]) + one.kinetic_energy([1.0, 0.5], [0.0, 3.0])
+            assert abs(found["energy_start"][k] - start) < 1e-12
+            end = one.potential_energy(q) + one.kinetic_energy(q, v)
+            assert abs(found["energy_change"][k] - (end - start)) < 1e-12
+
+
+def test_blocks_take_some_seconds_at_most():
+    robot = on.load("double-pendulum")
+    sizes = [on.Ensemble(robot, members=10**6, steps=n).block for n in (10, 1000, 10**5, 10**7)]
+    assert sizes == [8192, 8192, 512, 64]
 
 
 def test_simulated_members():
@@ -227,6 +252,14 @@ def test_stored_results_are_the_same(tmp_path: Path, ending):
         study(seed=4, dt=2e-2).run(out=path)
 
 
+@pytest.mark.needs("pandas")
+def test_tables():
+    found = study(members=10).run()
+    table = found.to_pandas()
+    assert (table["v_final[1]"] == found["v_final"][:, 1]).all()
+    assert table.index.name == "member"
+
+
 def test_csv(tmp_path: Path):
     found = study(members=10).run(out=tmp_path / "x.csv")
     rows = np.genfromtxt(tmp_path / "x.csv", delimiter=",", names=True)
@@ -253,15 +286,33 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"steps": 3, "members": 4, "seed": -1}, "`seed`"),
         ({"steps": 3, "members": 4, "dt": 0.0}, "`dt`"),
         ({"until": 1.0, "members": 4, "keep": on.keep.series(every=4)}, "`every` counts steps"),
+        ({"steps": 3, "members": 4, "keep": "events"}, "give `until`"),
+        ({"steps": 3, "members": 4, "starts": [1.0, 2.0]}, "must be a pair"),
+        ({"steps": 3, "members": 4, "parameters": {"mas": {}}}, "Did you mean 'mass'"),
+        ({"steps": 3, "members": 4, "forces": np.zeros((1, 2, 2))}, r"\(1, 3, 2\)"),
     ):
         with pytest.raises(on.OrdernError, match=message):
             on.Ensemble(robot, **settings)
+    for bad, message in (
+        ({"method": "rk5"}, "rk5"),
+        ({"parameters": {"mass": {"lowr": 1.0}}}, "lowr"),
+        ({"parameters": {"mass": {robot.bodies[0].name: -1.0}}}, "the first 4 members all fail"),
+    ):
+        with pytest.raises(on.OrdernError, match=message):
+            on.Ensemble(robot, members=4, steps=3, **bad).run()
+    with pytest.raises(on.ArgumentError, match="sets of parameters"):
+        on.Ensemble(robot.vary(gravity=np.zeros((2, 3))), members=4, steps=3)
+    with pytest.raises(on.ArgumentError, match="give a robot"):
+        on.Ensemble("puma560", members=4, steps=3)
     good = on.Ensemble(robot, members=4, steps=3)
+    with pytest.raises(on.ArgumentError, match="not among the 4"):
+        good.draws.drawn(4, 5)
     for given, message in (
         ({"engine": "slurm"}, "`engine` must be"),
         ({"engine": "gpu"}, "not available"),
         ({"out": tmp_path / "x.txt"}, "no known ending"),
         ({"workers": 0}, "`workers`"),
+        ({"out": tmp_path / "nowhere" / "x.parquet"}, "does not exist"),
     ):
         with pytest.raises(on.ArgumentError, match=message):
             good.run(**given)

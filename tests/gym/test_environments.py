@@ -114,9 +114,23 @@ def test_wrong_arguments_are_named():
         ({"autoreset": "never"}, "autoreset"),
         ({"starts": (np.zeros((4, 2)), 0.0)}, "must be one value or a distribution"),
         ({"observation": lambda q, v: q[:, 0]}, "`observation` returned"),
+        ({"parameters": {"mas": {}}}, "Did you mean 'mass'"),
     ):
         with pytest.raises(on.OrdernError, match=message):
             on.gym.VectorEnv(robot, 4, **arguments() | given)
+    with pytest.raises(on.ArgumentError, match="sets of parameters"):
+        on.gym.VectorEnv(robot.vary(gravity=np.zeros((4, 3))), 4, **arguments())
+    for bad, message in (
+        ({"terminated": lambda q, v: q[:, 0]}, "give True or False"),
+        ({"reward": lambda q, v, tau: np.array(["a"] * 4)}, "give a number"),
+        ({"forces": lambda q, v, a: q[:, 0]}, r"`forces` returned float64 \(4,\)"),
+    ):
+        env = on.gym.VectorEnv(robot, 4, **arguments(**bad))
+        env.reset(seed=0)
+        with pytest.raises(on.ArgumentError, match=message):
+            env.step(np.zeros((4, 2)))
+    with pytest.raises(on.ArgumentError, match="reset_mask has shape"):
+        env.reset(options={"reset_mask": [True]})
     env = on.gym.VectorEnv(robot, 4, **arguments(reward=lambda q, v, tau: 0.0))
     with pytest.raises(on.ArgumentError, match="before step"):
         env.step(np.zeros((4, 2)))

@@ -53,7 +53,12 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("it exists: give --resume to go on with it, or another name", args.out)
     if args.resume and not args.out:
         raise UsageError("--resume goes on with stored results: give --out")
-    outcome = study.run(out=args.out, engine=args.engine, workers=args.workers, progress=not args.json or None)
+    try:
+        outcome = study.run(out=args.out, engine=args.engine, workers=args.workers, progress=not args.json or None)
+    except KeyboardInterrupt:
+        if args.out and not args.out.endswith(".csv"):
+            note(f"stopped; the blocks that are done are in {args.out}, and --resume goes on from there")
+        raise
     failed = outcome.failures()
     data: dict[str, Any] = {"robot": study.robot.name, "members": outcome.members, "seconds": outcome.seconds}
     data |= {"failed": len(failed), "output": args.out}

@@ -100,8 +100,10 @@ class _choice(Distribution):
         if self._from.ndim < 1 or not len(self._from):
             raise ArgumentError("choice: give a list of values to choose from")
         weights = np.ones(len(self._from)) if p is None else np.asarray(p, float)
-        if weights.shape != (len(self._from),) or not (weights >= 0.0).all() or not 0.0 < weights.sum() < math.inf:
-            raise ArgumentError(f"choice: `p` must have a weight, not below zero, for each of {len(self._from)} values")
+        if weights.shape != (len(self._from),) or not (weights >= 0.0).all():
+            raise ArgumentError(f"choice: `p` must have a probability for each of {len(self._from)} values")
+        if p is not None and not abs(weights.sum() - 1.0) <= 1e-9:
+            raise ArgumentError(f"choice: the probabilities `p` must have the sum 1, not {weights.sum():g}")
         self.words = (self._from,) if p is None else (self._from, weights)
         self._ends = np.cumsum(weights / weights.sum())
 
@@ -199,7 +201,7 @@ def log_normal(median: ArrayLike = 1.0, sigma: ArrayLike = 0.1) -> Distribution:
 
 
 def choice(values: ArrayLike, p: Sequence[float] | None = None) -> Distribution:
-    """Return the distribution of values from a list, equally likely or with weights `p`."""
+    """Return the distribution of values from a list, equally likely or with probabilities `p`."""
     return _choice(values, p)
 
 

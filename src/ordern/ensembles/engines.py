@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -49,7 +50,7 @@ class Engine:
 
     def run(self, study: Ensemble, store: Store, shards: Iterator[tuple[int, int]]) -> Iterator[ShardDone]:
         """Run shards, and yield their reports as they end."""
-        task = _Local(study, store) if self.local else _Remote(study, store)
+        task: Any = _Local(study, store) if self.local else _Remote(study, store)
         waiting: set[Any] = set()
         try:
             while True:
@@ -61,6 +62,7 @@ class Engine:
                 for future in done:
                     yield future.result()
         finally:
+            task.stop()
             self.cancel(waiting)
 
 
@@ -68,10 +70,14 @@ class _Local:
     """The work of a shard, in this process."""
 
     def __init__(self, study: Ensemble, store: Store) -> None:
-        self._study, self._store = study, store
+        self._study, self._store, self._stopped = study, store, threading.Event()
 
     def __call__(self, shard: tuple[int, int]) -> ShardDone:
-        return run_shard(self._study, self._store, *shard)
+        return run_shard(self._study, self._store, *shard, self._stopped)
+
+    def stop(self) -> None:
+        """Let shards end after the block that they are at."""
+        self._stopped.set()
 
 
 class _Remote:
@@ -88,6 +94,9 @@ class _Remote:
             found = _KNOWN[self.key] = pickle.loads(self.content)
         study, store = found
         return run_shard(study, store, *shard)
+
+    def stop(self) -> None:
+        """Do nothing: the engine cancels what waits."""
 
 
 _KNOWN: dict[str, tuple[Any, Any]] = {}
@@ -112,22 +121,27 @@ def _dumped(x: Any) -> bytes:
         ) from None
 
 
-def run_shard(study: Ensemble, store: Store, start: int, stop: int) -> ShardDone:
-    """Run and store the blocks from `start` to before `stop`."""
+def run_shard(
+    study: Ensemble, store: Store, start: int, stop: int, stopped: threading.Event | None = None
+) -> ShardDone:
+    """Run and store the blocks from `start` to before `stop`, or those up to the moment when the run is stopped."""
     with compiling_for(study.target):
-        return _run_shard(study, store, start, stop)
+        return _run_shard(study, store, start, stop, stopped)
 
 
-def _run_shard(study: Ensemble, store: Store, start: int, stop: int) -> ShardDone:
+def _run_shard(study: Ensemble, store: Store, start: int, stop: int, stopped: threading.Event | None) -> ShardDone:
     blocks = []
     for number in range(start, stop):
+        if stopped is not None and stopped.is_set():
+            stop = number
+            break
         first = number * study.block
         block = run_block(study, first, min(first + study.block, study.members))
         if store.journal is not None:
             store.write(number, block)
             block = Block(block.first, {}, block.states, block.failures)
         blocks.append(block)
-    if store.journal is not None:
+    if store.journal is not None and blocks:
         store.journal.note(start, stop, study.key, blocks)
     return ShardDone(start, stop, tuple(blocks), host_text(), f"process {os.getpid()}")
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arguments import AnyArray, choice, positive
 from ..errors import ArgumentError, unknown_name
+from ..model.checks import require_one_set
 from .distributions import Distribution
 from .keep import Kept, kept
 from .quantities import SAMPLINGS, Quantities, Quantity, quantity, required_members
@@ -25,13 +26,20 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .outcome import Outcome
 
-__all__ = ["Ensemble", "parameter_quantities", "start_quantities"]
+__all__ = ["Ensemble", "parameter_quantities", "require_one_robot", "start_quantities"]
 
 _BLOCK_BYTES = 2**22
+_BLOCK_STEPS = 200_000_000
+"""Steps of all members of a block, times freedoms: some seconds of one core."""
 _LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
 _SIMULATED_BLOCK = 16
 _SHAPES = {"com": (3,), "inertia": (6,), "added_inertia": (21,), "placement": (3,)}
 """Numbers of one body, joint or frame in a parameter, where they are several."""
+_FIELDS = (
+    *("mass", "com", "inertia", "added_inertia", "armature", "damping", "joint_friction", "stiffness", "rest"),
+    *("joint_numbers", "mimic_ratio", "mimic_offset", "placement", "gravity"),
+)
+"""The arguments of `robot.vary`."""
 _OWN = (
     "q0",
     "v0",
@@ -96,6 +104,7 @@ class Ensemble:
         block: int | None = None,
         **settings: Any,
     ) -> None:
+        require_one_robot(robot, "Ensemble")
         if (steps is None) == (until is None):
             raise ArgumentError("Ensemble: give `steps` (and `dt`) for `rollout`, or `until` for `simulate`")
         if target is not None:  # a copy, which has no code for this very processor
@@ -137,6 +146,8 @@ class Ensemble:
                 raise ArgumentError(f"Ensemble: {x!r} is a setting of {name} that the ensemble gives itself")
             if x not in known:
                 raise unknown_name("setting", x, sorted(known - set(_OWN)), f"Ensemble by {name}")
+        if self.until is None and any(x.name == "events" for x in self.kept):
+            raise ArgumentError("Ensemble: `keep` has 'events', which `simulate` has: give `until` in place of `steps`")
         if self.until is not None and any(n != 1 for n in self._asked()):
             raise ArgumentError("Ensemble: `every` counts steps of a rollout; with `until`, `dt` separates the samples")
 
@@ -160,8 +171,9 @@ class Ensemble:
             return _SIMULATED_BLOCK
         assert self.steps is not None
         states = 1 + self.steps // self.every
-        size = 8 * states * (self.robot.nq + self.robot.nv)
-        fitting: int = 2 ** int(math.log2(max(1, _BLOCK_BYTES // size)))
+        size = max(1, 8 * states * (self.robot.nq + self.robot.nv))
+        most = min(_BLOCK_BYTES // size, _BLOCK_STEPS // (self.steps * max(1, self.robot.nv)))
+        fitting: int = 2 ** int(math.log2(max(1, most)))
         return min(_MOST_BLOCK, max(_LEAST_BLOCK, fitting))
 
     @property
@@ -249,11 +261,20 @@ class Ensemble:
         return f"<Ensemble of {self.members:,} runs of {self.robot.name!r}, {how}{vary}>"
 
 
+def require_one_robot(robot: Any, what: str) -> None:
+    """Raise unless this is a robot without sets of parameters."""
+    from ..model import Model
+
+    if not isinstance(robot, Model):
+        raise ArgumentError(f"{what}: give a robot, such as on.load('puma560'), not {robot!r}")
+    require_one_set(robot, what)
+
+
 def start_quantities(robot: Robot, starts: Any) -> list[Quantity]:
     """Return positions and velocities; by default neutral and at rest."""
     if starts is None:
         starts = {}
-    if isinstance(starts, (tuple, list)) and len(starts) == 2:
+    if isinstance(starts, tuple) and len(starts) == 2:
         starts = dict(zip("qv", starts, strict=True))
     if not isinstance(starts, Mapping):
         raise ArgumentError(f"Ensemble: `starts` must be a pair (q, v) or {{'q': ..., 'v': ...}}, not {starts!r}")
@@ -272,6 +293,11 @@ def _forces(robot: Robot, forces: Any, steps: int | None) -> list[Quantity]:
         raise ArgumentError("Ensemble: with `until`, forces are constant; give a Table as the controller")
     if table:
         given = np.asarray(forces, float)
+        if given.shape[1:] != (steps, robot.nv):
+            raise ArgumentError(
+                f"Ensemble: forces have shape {given.shape}; a table for all members has (1, {steps}, {robot.nv}), one "
+                f"for each (members, {steps}, {robot.nv})"
+            )
         shape = (given.shape[1], robot.nv)
         return [quantity("forces", shape, given[0] if len(given) == 1 else given)]
     return [quantity("forces", (robot.nv,), forces)]
@@ -281,6 +307,8 @@ def parameter_quantities(parameters: Mapping[str, Any] | None) -> list[Quantity]
     """Return the parameters that vary, each by the name of its field and of its body or joint."""
     found = []
     for field, given in (parameters or {}).items():
+        if field not in _FIELDS:
+            raise unknown_name("parameter", field, _FIELDS, "the parameters that vary")
         if field == "gravity":
             found.append(quantity("parameters.gravity", (3,), given))
             continue

@@ -105,7 +105,11 @@ class _Drawn(Kept):
     name = key = "drawn"
 
     def arrays(self, members: Members) -> dict[str, AnyArray]:
-        return {f"drawn.{name}": x for name, x in members.drawn.items()}
+        count = len(members)
+        return {f"drawn.{name}": np.broadcast_to(x, (count, *x.shape[1:])) for name, x in members.drawn.items()}
+
+    def kind(self, array: str) -> Kind:
+        return Kind({"drawn.q": ("position",), "drawn.v": ("velocity",), "drawn.forces": ("velocity",)}.get(array, ()))
 
 
 class _Events(Kept):

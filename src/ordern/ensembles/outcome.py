@@ -72,6 +72,23 @@ class Outcome:
         labels = {dim: self.study.labels(dim) for dim in found.dims}
         return found.assign_coords({dim: list(x) for dim, x in labels.items() if x is not None})
 
+    def columns(self) -> dict[str, Any]:
+        """Return all numbers of members as columns, of shape (members,) each, by names such as "q_final[0]"."""
+        found: dict[str, Any] = {}
+        for name in self.store.names():
+            x = np.asarray(self[name])[: self.members]
+            if x.ndim == 1:
+                found[name] = x
+            else:
+                found |= {f"{name}[{', '.join(map(str, k))}]": x[(slice(None), *k)] for k in np.ndindex(x.shape[1:])}
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return a `pandas.DataFrame` with a row for each member, and a column for each number."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns()).rename_axis("member")
+
     def __repr__(self) -> str:
         lines = [f"{self.members:,} runs of {self.study.robot.name!r} in {lasting(self.seconds)}"]
         if self.reasons:

@@ -66,7 +66,8 @@ def quantity(name: str, shape: tuple[int, ...], given: Any) -> Quantity:
             given = np.broadcast_to(given, shape)
         if given.shape[max(0, given.ndim - len(shape)) :] != shape or given.ndim > len(shape) + 1:
             raise ArgumentError(
-                f"Ensemble: {name} has shape {given.shape}; give {shape} for all members, or (members, *{shape})"
+                f"Ensemble: {name} has shape {given.shape}; give {shape} for all members, or a row for each member, "
+                f"{('members', *shape)}".replace("'", "")
             )
     return Quantity(name, shape, given)
 
@@ -82,6 +83,8 @@ class Quantities:
 
     def drawn(self, first: int, last: int) -> dict[str, Array]:
         """Return the values of all quantities for some members, with a row for each; constants have one row."""
+        if not 0 <= first <= last <= self._count:
+            raise ArgumentError(f"members {first} to {last - 1} are not among the {self._count} of the ensemble")
         found: dict[str, Array] = {}
         places = self._sobol(first, last) if self._sampling == "sobol" else None
         start = 0

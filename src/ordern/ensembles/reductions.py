@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,20 @@ from .members import Members, value_of
 __all__ = ["Moments", "Reduction", "coverage", "histogram", "moments", "precise", "quantiles", "worst"]
 
 State = dict[str, AnyArray]
+
+
+class _Answer:
+    """An answer of a reduction, which equals another one if all numbers do."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return all(np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind == "f") for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 Of = str | Callable[[Members], ArrayLike]
 
 
@@ -41,7 +56,7 @@ class Reduction(ABC):
 
     def partial(self, members: Members, fine: NDArray[np.bool_]) -> State:
         """Return the state of a block, of the members that are fine."""
-        values = np.asarray(value_of(members, self.of, f"{type(self).__name__} {self.name!r}"), float)
+        values = np.asarray(value_of(members, self.of, f"the reduction {self.name!r}"), float)
         where = np.flatnonzero(fine)
         return self.of_values(values[where], where + members.first)
 
@@ -62,7 +77,7 @@ class Reduction(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Moments(_Answer):
     """Mean and spread of a quantity."""
 
     count: int
@@ -109,12 +124,14 @@ class _Moments(Reduction):
 
     def answer(self, state: State) -> Moments:
         n = int(state["n"])
-        std = np.sqrt(state["square"] / max(1, n - 1))
-        return Moments(n, state["mean"], std, state["low"], state["high"])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = state["mean"] + (0.0 if n else math.nan)
+            std = np.sqrt(np.asarray(state["square"]) / (n - 1))  # not a number for a single member
+        return Moments(n, mean, std, state["low"], state["high"])
 
 
 @dataclass(frozen=True, eq=False)
-class Histogram:
+class Histogram(_Answer):
     """Counts of a quantity between edges."""
 
     edges: Array
@@ -162,7 +179,7 @@ _MANTISSA = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiles:
+class Quantiles(_Answer):
     """Quantiles of a quantity, to 0.4 % of their values."""
 
     p: Array
@@ -223,7 +240,7 @@ def _middle(bucket: NDArray[np.int64]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Worst:
+class Worst(_Answer):
     """The members with the largest (or smallest) values of a quantity, the worst first."""
 
     members: NDArray[np.int64]

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..arguments import positive
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError
@@ -65,7 +63,7 @@ def run(
     members = min(study.members, count * study.block)
     outcome = Outcome(study, store, members, runner.answers(count), runner.failures(), time.monotonic() - started)
     if table is not None:
-        _write_csv(outcome, store, table)
+        _write_csv(outcome, table)
     return outcome
 
 
@@ -164,15 +162,12 @@ def _require_small(study: Ensemble, columns: Any) -> None:
         )
 
 
-def _write_csv(outcome: Outcome, store: Store, path: Path) -> None:
+def _write_csv(outcome: Outcome, path: Path) -> None:
     """Write a row for each member."""
     text = io.StringIO()
     writer = csv.writer(text)
-    arrays = {name: np.asarray(store.read(name)) for name in store.names()}
-    head = ["member"]
-    for name, x in arrays.items():
-        head += [name] if x.ndim == 1 else [f"{name}{list(k)}" for k in np.ndindex(x.shape[1:])]
-    writer.writerow(head)
-    for k in range(outcome.members):
-        writer.writerow([k, *(repr(float(y)) for x in arrays.values() for y in np.ravel(x[k]))])
+    columns = outcome.columns()
+    writer.writerow(["member", *columns])
+    for k, row in enumerate(zip(*columns.values(), strict=True)):
+        writer.writerow([k, *(repr(float(x)) for x in row)])
     write_atomically(path, text.getvalue().encode())

@@ -219,6 +219,8 @@ def store_of(out: Any, format: str | None) -> tuple[Store, Path | None]:
             raise ArgumentError(f"Ensemble.run: format={format!r} needs `out`")
         return Memory(), None
     path = Path(out)
+    if not path.absolute().parent.is_dir():
+        raise ArgumentError(f"Ensemble.run: the folder {path.absolute().parent} of `out` does not exist")
     ending = f".{format}" if format is not None else path.suffix
     if ending == ".csv":
         return Memory(), path

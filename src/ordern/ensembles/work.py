@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray
-from ..errors import OrdernError
+from ..errors import ArgumentError, OrdernError, UnknownNameError
 from ..records import dataclass
 from .members import Members
 from .reductions import State
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .ensemble import Ensemble
 
 __all__ = ["Block", "Column", "columns_of", "run_block"]
+
+
+_TRIALS = 8
+"""Members that are tried before an ensemble begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,8 @@ class Column:
 
 
 def columns_of(study: Ensemble) -> dict[str, Column]:
-    """Return all arrays of the results, by running the first member."""
-    members = (_rolled if study.steps is not None else _simulated)(study, 0, 1, study.draws.drawn(0, 1), {})
+    """Return all arrays of the results, by running the first member; raise if the first ones fail, all of them."""
+    members = _tried(study)
     found = {"failed": Column((), np.dtype(bool), (), "", None)}
     for kept in study.kept:
         with np.errstate(all="ignore"):
@@ -61,6 +65,19 @@ def columns_of(study: Ensemble) -> dict[str, Column]:
             dtype = np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
             found[name] = Column(shape, dtype, dims, kind.unit, times)
     return found
+
+
+def _tried(study: Ensemble) -> Members:
+    """Return the first member that does not fail."""
+    reason = ""
+    for k in range(min(_TRIALS, study.members)):
+        failures: dict[int, str] = {}
+        run = _rolled if study.steps is not None else _simulated
+        members = run(study, k, k + 1, study.draws.drawn(k, k + 1), failures)
+        if not failures:
+            return members
+        reason = failures[0]
+    raise ArgumentError(f"Ensemble: the first {min(_TRIALS, study.members)} members all fail: {reason}")
 
 
 def run_block(study: Ensemble, first: int, last: int) -> Block:
@@ -105,6 +122,15 @@ def _variant(study: Ensemble, drawn: dict[str, AnyArray], rows: slice | int) -> 
     return study.robot.vary(**fields)
 
 
+def _whole(study: Ensemble, drawn: dict[str, AnyArray], failures: dict[int, str], count: int) -> Robot:
+    """Return the robot with the parameters of all members; those that failed have the numbers of one that did not."""
+    fine = [k for k in range(count) if k not in failures]
+    if not fine:
+        return study.robot
+    rows = np.array([fine[0] if k in failures else k for k in range(count)])
+    return _variant(study, {name: x[rows] if len(x) == count else x for name, x in drawn.items()}, slice(0, count))
+
+
 def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], failures: dict[int, str]) -> Members:
     """Return members after `rollout`, all at once; if that fails, in halves, down to the member that is the reason."""
     count, rows = last - first, len(study.times())
@@ -126,6 +152,8 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
             run = robot.rollout(q0, v0, tau, study.steps, study.dt, every=study.every, threads=1, out=into, **settings)
             if into is None:
                 q[some], v[some] = run.q, run.v
+        except UnknownNameError:
+            raise  # a mistake in the study, not in a member
         except OrdernError as e:
             if end - start == 1:
                 failures[start] = str(e)
@@ -135,8 +163,7 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
             roll(middle, end)
 
     roll(0, count)
-    whole = study.robot if failures else _variant(study, drawn, slice(0, count))
-    return Members(whole, first, q, v, study.times(), drawn, steps_between=study.every)
+    return Members(_whole(study, drawn, failures, count), first, q, v, study.times(), drawn, steps_between=study.every)
 
 
 def _rows(x: AnyArray, some: slice) -> AnyArray:
@@ -162,6 +189,8 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
                 result = robot.simulate(
                     _rows(drawn["q"], one)[0], _rows(drawn["v"], one)[0], tau, t, **copy.deepcopy(study.settings)
                 )
+        except UnknownNameError:
+            raise
         except OrdernError as e:
             failures[k] = str(e)
             continue
@@ -172,4 +201,4 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
             failures[k] = result.report.message
         elif rows < len(t):  # an event ended it
             q[k, rows:], v[k, rows:] = result.q[-1], result.v[-1]
-    return Members(study.robot, first, q, v, t, drawn, tuple(results))
+    return Members(_whole(study, drawn, failures, count), first, q, v, t, drawn, tuple(results))

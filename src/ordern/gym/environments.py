@@ -87,6 +87,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         which = np.ones(self.num_envs, bool)
         if options is not None and "reset_mask" in options:
             which = np.asarray(options["reset_mask"], bool)
+            if which.shape != (self.num_envs,):
+                raise ArgumentError(f"gym: the reset_mask has shape {which.shape}; give ({self.num_envs},)")
         if seed is not None or not self._seeded:
             self.world.seed(_seeds(seed, self.num_envs, self.np_random))
             self._seeded = True
@@ -164,6 +166,8 @@ def _seeds(seed: Any, count: int, rng: np.random.Generator) -> list[int]:
         return [int(x) for x in rng.integers(2**62, size=count)]
     if isinstance(seed, (int, np.integer)):
         return [int(seed) + k for k in range(count)]
+    if isinstance(seed, str):
+        raise ArgumentError(f"gym: `seed` must be a whole number, or one for each environment, not {seed!r}")
     found = list(seed)
     if len(found) != count:
         raise ArgumentError(f"gym: {len(found)} seeds were given for {count} environments")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import AnyArray, positive
 from ..ensembles.distributions import Distribution
-from ..ensembles.ensemble import parameter_quantities, start_quantities
+from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_quantities
 from ..ensembles.quantities import Quantities, Quantity
 from ..errors import ArgumentError
 
@@ -44,6 +44,7 @@ class World:
         dtype: Any,
         settings: dict[str, Any],
     ) -> None:
+        require_one_robot(robot, "gym")
         self.robot, self.count, self.dtype = robot, count, np.dtype(dtype)
         for name, function in (("reward", reward), ("observation", observation), ("terminated", terminated)):
             if function is not None and not callable(function):
@@ -130,7 +131,12 @@ class World:
         """Move all environments but the frozen ones by a control step; return rewards, and which ended how."""
         tau = np.zeros((self.count, self.robot.nv))
         if self._forces is not None:
-            tau[:] = self._forces(self.q, self.v, np.asarray(actions, float))
+            found = np.asarray(self._forces(self.q, self.v, np.asarray(actions, float)))
+            if found.shape != tau.shape or found.dtype.kind not in "biuf":
+                raise ArgumentError(
+                    f"gym: `forces` returned {found.dtype} {found.shape}; give joint forces of shape {tau.shape}"
+                )
+            tau[:] = found
         else:
             tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
         run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, every=self.hold, **self._settings)
@@ -152,6 +158,9 @@ class World:
         values = np.asarray(found)
         if values.shape != (self.count,):
             raise ArgumentError(f"gym: `{name}` returned an array of shape {values.shape}; give ({self.count},)")
+        if values.dtype.kind not in ("b" if kind is bool else "biuf"):
+            wanted = "True or False" if kind is bool else "a number"
+            raise ArgumentError(f"gym: `{name}` returned {values.dtype}; give {wanted} for each environment")
         return values.astype(kind)
 
 
