@@ -80,7 +80,9 @@ class Outcome:
             if x.ndim == 1:
                 found[name] = x
             else:
-                found |= {f"{name}[{', '.join(map(str, k))}]": x[(slice(None), *k)] for k in np.ndindex(x.shape[1:])}
+                flat = x.reshape(len(x), -1)
+                names = (f"{name}[{', '.join(map(str, k))}]" for k in np.ndindex(x.shape[1:]))
+                found |= {label: flat[:, k] for k, label in enumerate(names)}
         return found
 
     def to_pandas(self) -> Any:
