@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model import Model
+from .keywords import names_keywords
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -37,6 +38,7 @@ class ParameterMethods(Model):
             return super().mass
         return np.broadcast_to(self.parameters.mass.sum(axis=-1), self.batch_shape).copy()
 
+    @names_keywords
     def with_parameters(
         self, parameters: Parameters | None = None, *, fold: bool = False, inertia: ArrayLike | None = None,
         added_inertia: ArrayLike | None = None, armature: ArrayLike | None = None, damping: ArrayLike | None = None,
@@ -69,6 +71,7 @@ class ParameterMethods(Model):
         }
         return with_parameters(cast("Robot", self), parameters, fields, fold)
 
+    @names_keywords
     def vary(
         self, *, mass: Change | None = None, com: Change | None = None, inertia: Change | None = None,
         added_inertia: Change | None = None, armature: Change | None = None, damping: Change | None = None,
@@ -109,6 +112,7 @@ class ParameterMethods(Model):
         }
         return vary(cast("Robot", self), changes, fold)
 
+    @names_keywords
     def randomise(
         self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = (), *,
         mass: Spread | None = None, com: Spread | None = None, inertia: Spread | None = None,
