@@ -156,3 +156,21 @@ def test_what_a_robot_with_sets_shows() -> None:
     assert_close(one.mass, robot.mass - 0.1, ROUNDING)
     assert from_plain(to_plain(one), on.Robot) == one.folded()
     assert_same_robot(one.builder().build(), one.folded())
+
+
+def test_no_sets_at_all() -> None:
+    """An empty leading shape gives empty answers of the right shapes."""
+    robot = build()
+    q, _, _ = random_state(robot, 0)
+    varied = [
+        robot.randomise(0, 0, mass=0.1, com=0.1, inertia=0.1, joint_friction=0.1, placement=(0.1, 0.1), gravity=0.1),
+        robot.vary(mass={"a": np.zeros(0), "hand": np.zeros(0)}, added_inertia={"ball": np.zeros((0, 21))}),
+        robot.vary(joint_numbers={"screw": np.zeros(0)}, placement={"tool": np.zeros((0, 4, 4))}),
+    ]
+    for none in varied:
+        assert none.batch_shape == (0,) and none.mass.shape == (0,) and none.parameters.flatten().shape[0] == 0
+        assert none.kernel("gravity_force", way="interpreted")(q).shape == (0, robot.nv)
+    pendulum = on.load("double-pendulum").randomise(0, (2, 0), mass=0.1)
+    assert pendulum.operational_inertia(np.zeros(2), "tip", tolerance=1e-9).shape == (2, 0, 6, 6)
+    with pytest.raises(on.ArgumentError, match="there is no set 0"):
+        varied[0].folded(0)

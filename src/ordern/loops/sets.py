@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import broadcast_shapes
+from ..model.parameter_sets import fixed_model
 from ..model.variation import with_values
 from .kernels import Array
 
@@ -32,6 +33,8 @@ def by_sets(robot: Robot, given: Mapping[str, Any], cores: Mapping[str, int], fu
     batches = {x: y.shape[: y.ndim - cores.get(x, 1)] for x, y in arrays.items()}
     batch = broadcast_shapes("the arguments and the robot's parameters", robot.batch_shape, *batches.values())
     wide = {x: np.broadcast_to(y, (*batch, *y.shape[len(batches[x]) :])) for x, y in arrays.items()}
+    if 0 in robot.batch_shape:
+        return list(function(fixed_model(robot), wide))  # no numbers, in arrays of the right shapes
     sizes = (1,) * (len(batch) - len(robot.batch_shape)) + robot.batch_shape
     found: list[Array] = []
     assert robot.variation is not None

@@ -40,7 +40,7 @@ def require_possible(model: Model, own: Parameters, given: Parameters) -> None:
         if array is before or np.array_equal(array, before):
             continue
         core = given.names.core_shape(field)
-        flat = array.reshape(*array.shape[: array.ndim - len(core)], -1)
+        flat = array.reshape(*array.shape[: array.ndim - len(core)], given.names.size(field))
         _refuse(given, field, flat, ~np.isfinite(flat), "parameters are finite numbers")
         if field in FREEDOM_FIELDS:
             _refuse(given, field, flat, flat < 0.0, f"{field.replace('_', ' ')} is not below zero")
