@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection
 from types import EllipsisType
 from typing import Any
@@ -12,7 +13,19 @@ from numpy.typing import NDArray
 
 from .errors import ArgumentError, unknown_name
 
-__all__ = ["Array", "array", "broadcast_shapes", "choice", "finite", "pose", "positive", "real", "real_number"]
+__all__ = [
+    "Array",
+    "array",
+    "broadcast_shapes",
+    "choice",
+    "finite",
+    "leading_shape",
+    "pose",
+    "positive",
+    "random_generator",
+    "real",
+    "real_number",
+]
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
@@ -103,6 +116,28 @@ def broadcast_shapes(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         raise ArgumentError(f"{what}: the batch shapes {sorted(set(shapes))} do not fit together") from None
+
+
+def leading_shape(shape: Any, what: str) -> tuple[int, ...]:
+    """Return a shape that users give for a batch: a whole number or several, not below zero."""
+    try:
+        found = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))
+    except TypeError:
+        raise ArgumentError(f"{what}: a shape is a whole number or several, not {shape!r}") from None
+    if min(found, default=0) < 0:
+        raise ArgumentError(f"{what}: a shape has no negative numbers; got {shape!r}")
+    return found
+
+
+def random_generator(rng: Any, what: str) -> np.random.Generator:
+    """Return a generator of random numbers from one, from a seed, or from None for a new one."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{what}: rng must be a NumPy Generator, a seed that is a whole number not below zero, or None; not "
+            f"{_shown(rng)}"
+        ) from None
 
 
 def _fits(shape: tuple[int, ...], wanted: Shape) -> bool:

@@ -85,3 +85,20 @@ def test_a_spread_of_nothing() -> None:
         on.Builder("rock").body("base", mass=1.0).build().randomise(0, 3, mass=0.1)
     with pytest.raises(on.ArgumentError, match="a shape is a whole number or several"):
         build().randomise(0, 1.5, mass=0.1)
+
+
+def test_a_random_generator_or_a_seed() -> None:
+    for rng in ("a", -1, 1.5):
+        with pytest.raises(on.ArgumentError, match="randomise: rng must be a NumPy Generator, a seed"):
+            build().randomise(rng, 3, mass=0.1)  # type: ignore[arg-type]
+        with pytest.raises(on.ArgumentError, match="random: rng must be"):
+            build().random(rng)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("what", ["mass", "com", "inertia", "joint_friction", "placement", "gravity"])
+def test_random_robots_of_sets(what: str) -> None:
+    """Shapes broadcast with the sets that the robot has."""
+    robot = build().randomise(0, 4, mass=0.1, com=0.01, joint_friction=0.1, placement=0.01, gravity=0.1)
+    assert robot.randomise(0, (3, 1), **{what: 0.1}).batch_shape == (3, 4)
+    with pytest.raises(on.ArgumentError, match=r"\(3,\) does not broadcast .* \(4,\) .* give the shape \(3, 1\)"):
+        robot.randomise(0, 3, **{what: 0.1})

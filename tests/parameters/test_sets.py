@@ -174,3 +174,9 @@ def test_no_sets_at_all() -> None:
     assert pendulum.operational_inertia(np.zeros(2), "tip", tolerance=1e-9).shape == (2, 0, 6, 6)
     with pytest.raises(on.ArgumentError, match="there is no set 0"):
         varied[0].folded(0)
+
+
+@pytest.mark.parametrize("index", [slice(0, 2), 1.5, np.arange(2), "a", None, ..., [0]])
+def test_an_index_is_a_whole_number(index: Any) -> None:
+    with pytest.raises(on.ArgumentError, match="index of one set of parameters is a whole number"):
+        build().vary(mass={"a": [1.0, 2.0, 3.0]}).folded(index)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
+from ..arguments import random_generator
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
@@ -125,7 +126,7 @@ def assemble(
     solver = _Solver(robot, kept_freedoms(robot, keep, "assemble"), heavy, t, limits, tolerance)
     x = solver.limits.within(np.asarray(robot.project(flat(start, batch, n))))
     found = solver.solve(x, steps)
-    generator = np.random.default_rng(rng)
+    generator = random_generator(rng, "assemble")
     whole: Any = restarts
     if not isinstance(whole, (int, np.integer)) or restarts < 0:
         raise ArgumentError(f"assemble: restarts must be a whole number that is not below 0, not {restarts!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field, fields
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import AnyArray, Array
-from ..errors import ArgumentError, ModelError, unknown_name
+from ..arguments import AnyArray, Array, leading_shape, random_generator
+from ..errors import ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
 from .actuators import Actuator
@@ -334,13 +333,7 @@ class Model:
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
         """Return random positions within the joint limits, of shape (*shape, nq)."""
-        generator = np.random.default_rng(rng)
-        try:
-            batch = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
-        except TypeError:
-            raise ArgumentError(f"random: a shape is a whole number or several, not {shape!r}") from None
-        if min(batch, default=0) < 0:
-            raise ArgumentError(f"random: a shape has no negative numbers; got {shape!r}")
+        generator, batch = random_generator(rng, "random"), leading_shape(shape, "random")
         parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.independent]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
@@ -125,7 +126,14 @@ class Parameters:
 
     def at(self, index: int | tuple[int, ...]) -> Parameters:
         """Return the parameters of one robot of a set, by its index in the leading shape."""
-        where = index if isinstance(index, tuple) else (index,)
+        given = index if isinstance(index, tuple) else (index,)
+        try:
+            where = tuple(map(operator.index, given))
+        except TypeError:
+            raise ArgumentError(
+                f"the index of one set of parameters is a whole number, or a tuple of them, not {index!r}; the leading "
+                f"shape is {self.shape}"
+            ) from None
         if len(where) != len(self.shape):
             raise ArgumentError(
                 f"index {index!r} does not fit the sets of parameters, whose leading shape is {self.shape}"
@@ -135,7 +143,7 @@ class Parameters:
                 **{x: np.broadcast_to(a, self.shape + self.names.core_shape(x))[where] for x, a in self._arrays()},
                 names=self.names,
             )
-        except (IndexError, TypeError, ValueError):
+        except IndexError:
             raise ArgumentError(f"there is no set {index!r} of parameters; the leading shape is {self.shape}") from None
 
     @property

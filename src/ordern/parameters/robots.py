@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import leading_shape, random_generator
 from ..errors import ArgumentError
 from ..model import Body, Model
 from ..model.parameter_sets import fixed_model
@@ -61,7 +61,16 @@ def randomise(robot: Robot, rng: Any, shape: int | tuple[int, ...], spreads: Giv
     given = {name: x for name, x in spreads.items() if x is not None}
     if not given:
         raise ArgumentError("randomise: give the standard deviation of at least one parameter, such as mass=0.1")
-    changes = random_changes(robot, robot.parameters, np.random.default_rng(rng), _shape(shape), given)
+    leading = leading_shape(shape, "randomise")
+    if not _broadcast(leading, robot.batch_shape):
+        sets = " x ".join(map(str, robot.batch_shape))
+        ones = ", 1" * len(robot.batch_shape)
+        raise ArgumentError(
+            f"randomise: the shape {leading} does not broadcast with the leading shape {robot.batch_shape} of the "
+            f"parameters of {robot.name!r}; for that many robots of each of its {sets} sets, give the shape "
+            f"({', '.join(map(str, leading))}{ones})"
+        )
+    changes = random_changes(robot, robot.parameters, random_generator(rng, "randomise"), leading, given)
     return _with_changes(robot, changes, fold)
 
 
@@ -71,15 +80,13 @@ def folded(robot: Robot, index: int | tuple[int, ...]) -> Robot:
     return robot if robot.variation is None else _folded(robot, given, {})
 
 
-def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return a leading shape."""
+def _broadcast(*shapes: tuple[int, ...]) -> bool:
+    """Return True if shapes broadcast."""
     try:
-        found = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))  # type: ignore[arg-type]
-    except TypeError:
-        raise ArgumentError(f"randomise: a shape is a whole number or several, not {shape!r}") from None
-    if min(found, default=0) < 0:
-        raise ArgumentError(f"randomise: a shape has no negative numbers; got {shape!r}")
-    return found
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
 
 
 def _with_changes(robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot:
