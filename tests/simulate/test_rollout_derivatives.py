@@ -268,6 +268,11 @@ def test_refusals() -> None:
         run.vjp()
     with pytest.raises(ArgumentError, match=r"weights of v have shape \(3, 2\), not \(4, 2\)"):
         run.vjp(v=weights[1:])
+    for few in (1.0, np.ones(2), np.ones((1, 2)), np.ones((4, 1))):  # never one row for all states
+        with pytest.raises(ArgumentError, match=r"weights of q have shape .*, not \(4, 2\).*zeros.*every=steps"):
+            run.vjp(q=few)
+    with pytest.raises(ArgumentError, match=r"have shape \(3, 1, 2\), not \(3, 4, 2\)"):
+        PENDULUM.rollout(np.zeros((3, 2)), rest, steps=3).vjp(v=np.ones((3, 1, 2)))
     with pytest.raises(UnknownNameError, match="'mass'"):
         run.vjp(v=weights, wrt="mass")
     with pytest.raises(UnknownNameError, match="'kp'"):

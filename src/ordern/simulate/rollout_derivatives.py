@@ -255,10 +255,16 @@ def _rows_of(p: Plan, name: str, weights: ArrayLike | None, n: int) -> AnyArray 
         return None
     x = _numbers(f"the weights of {name}", weights)
     shape = (*p.batch, p.rows, n)
+    fits = x.shape[-2:] == shape[-2:]  # a single row would weigh all states, where that of the end was meant
     try:
         whole = np.broadcast_to(x, shape)
     except ValueError:
-        raise ArgumentError(f"vjp: the weights of {name} have shape {x.shape}, not {shape}") from None
+        fits = False
+    if not fits:
+        raise ArgumentError(
+            f"vjp: the weights of {name} have shape {x.shape}, not {shape}, with a row for each kept state. A cost of "
+            "the end alone needs zeros in all other rows, or a rollout with every=steps, which keeps two states"
+        )
     return flat_rows(x if x.shape == shape[-2:] else whole, p.batch, p.dtype)
 
 
