@@ -71,7 +71,7 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
         body, workspace = emit_rolled(program, layout, on)
         if workspace * on.lanes * on.itemsize < _STREAMED_BYTES:
             break
-    made = _assembled(body, layout, on, prefetching=False)
+    made = _assembled(body, layout, on, prefetching=False, level=2)
     operations = estimate(program).total
     read = program.has_freedoms, numbers, program.walks_from_root
     return Code(way, made, workspace, operations, on.lanes, *read)
@@ -114,7 +114,7 @@ def _compile_columns(code: StraightCode, layout_for: Callable[[int], Layout], dt
     return Code("unrolled", made, workspace, code.operations, on.lanes)
 
 
-def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> bytes:
+def _assembled(body: str, layout: Layout, on: Target, prefetching: bool, level: int = 1) -> bytes:
     """Return the machine code of a kernel's body and the functions around it; see `loop_function` for `prefetching`."""
     text = "\n".join(
         [
@@ -128,7 +128,7 @@ def _assembled(body: str, layout: Layout, on: Target, prefetching: bool) -> byte
             attributes(on),
         ]
     )
-    return compile_object(text)
+    return compile_object(text, level)
 
 
 def straight_line(request: Request) -> list[Scalar]:
