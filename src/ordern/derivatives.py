@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from .robot import Robot
     from .simulate.linearise import Linearisation
 
-__all__ = ["Call", "DerivativeMethods", "Derivatives", "named_tuple"]
+__all__ = ["CLOSED", "Call", "DerivativeMethods", "Derivatives", "named_tuple"]
 
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
 """Settings that need not be given."""
-_CLOSED = (
+CLOSED = (
     *("forward_dynamics", "closed_dynamics", "joint_wrenches", "constraint_forces", "link_accelerations"),
     "actuation",
 )
@@ -129,7 +129,7 @@ class DerivativeMethods(Answering, Model):
         self, question: str, arguments: Any, settings: dict[str, Any], method: str | None, threads: Threads
     ) -> Any:
         """Return the derivatives of a function that keeps loops closed; None for another function or a tree."""
-        if question not in _CLOSED or not (self.nc or question == "actuation"):
+        if question not in CLOSED or not (self.nc or question == "actuation"):
             return None
         from .loops.derivatives import closed_derivatives
 
@@ -180,7 +180,7 @@ class Derivatives:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in _CLOSED and (self._robot.nc or name == "actuation"):
+        if name in CLOSED and (self._robot.nc or name == "actuation"):
             return partial(self._of_closed, name)
         found = self._function(find_question(name).name)
         self.__dict__[name] = found

@@ -21,9 +21,9 @@ dynamics, and needs no product with M^-1 afterwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +33,13 @@ from .algorithms.derivatives.hessian import pairs_of
 from .algorithms.registry import find_question
 from .arguments import AnyArray
 from .compile.run.result_pool import FROM_BYTES, ResultPool
-from .derivatives import Call, DerivativeMethods, Named, named_tuple
+from .derivatives import CLOSED, Call, DerivativeMethods, Named, named_tuple
 from .errors import ArgumentError
 from .kernel.declarations import Threads
 from .model.parameter_fields import FIELDS
+
+if TYPE_CHECKING:
+    from .robot import Robot
 
 __all__ = ["SecondDerivativeMethods", "SecondDerivatives"]
 
@@ -68,15 +71,17 @@ class SecondDerivativeMethods(DerivativeMethods):
         >>> bool(abs(product.q - arm.jvp("gravity_force", ([0.3, 0.2],), ([1.0, 0.0],))).max() < 1e-13)
         True
         """
-        call = Call(self, question, arguments, settings, method)
-        names, along = _varied(call, wrt), call.by_name("tangents", tangents)
+        call, rows = _called(self, question, arguments, settings, method)
+        along = call.by_name("tangents", tangents, FIELDS)
+        _refuse_parameters(call, along)
+        names = _varied(call, wrt)
         missing = [x for x in along if x not in call.given]
         if missing:
             raise ArgumentError(f"hvp of {question}: {missing[0]!r} has a tangent, but is not given")
-        gradient = call.derived("vjp", names, cotangent)
+        gradient = call.derived("vjp", names, _padded(call, question, cotangent, rows))
         if cotangent_tangent is not None:
             (added,) = gradient.given.keys() - call.given.keys()
-            along[added] = cotangent_tangent
+            along[added] = _padded(call, question, cotangent_tangent, rows)
         if not along:
             raise ArgumentError(f"hvp of {question}: give a tangent of at least one argument")
         flat = gradient.ask("jvp", tuple(along), list(along.values()), threads)
@@ -97,12 +102,12 @@ class SecondDerivativeMethods(DerivativeMethods):
         >>> arm.hessian("kinetic_energy", ([0.3, 0.2], [1.0, 0.0]), 1.0)._fields
         ('q_q', 'q_v', 'v_v')
         """
-        call = Call(self, question, arguments, settings, method)
+        call, rows = _called(self, question, arguments, settings, method)
         names = _varied(call, wrt)
         if _is_forward_dynamics(call, names):
             found = _OfForwardDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
         else:
-            found = _hessians(call, names, [cotangent], threads, spread=False)
+            found = _hessians(call, names, [_padded(call, question, cotangent, rows)], threads, spread=False)
         return _by_pairs("Hessian", names)(*found)
 
     @cached_property
@@ -143,15 +148,20 @@ class SecondDerivatives:
         threads: Threads = None, **named: Any,
     ) -> Any:  # fmt: skip
         inputs = [p.name for p in find_question(question).inputs]
+        if self._robot.nc and question in CLOSED and "t" not in inputs:
+            inputs.append("t")  # loops may be driven by time
         if len(arguments) > len(inputs):
             raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
-        call = Call(self._robot, question, given, named, method)
+        call, rows = _called(self._robot, question, given, named, method)
         names = _varied(call, wrt)
         if _is_forward_dynamics(call, names):
             found = _OfForwardDynamics(call, threads).all(names, self._array)
         else:
             found = _general(call, names, threads)
+        if rows is not None:
+            ends = [len(call.tangent_shape(x)) + len(call.tangent_shape(y)) for x, y in _pairs(names)]
+            found = [_first(x, rows, end) for x, end in zip(found, ends, strict=True)]
         return _by_pairs("SecondDerivative", names)(*found)
 
     def _array(self, pair: tuple[str, str], shape: tuple[int, ...], dtype: Any) -> AnyArray:
@@ -162,16 +172,56 @@ class SecondDerivatives:
         return np.empty(shape, dtype) if found is None else found
 
 
+def _called(
+    robot: SecondDerivativeMethods, question: str, arguments: Any, settings: dict[str, Any], method: str | None
+) -> tuple[Call, int | None]:
+    """Return the call of a question, and how many numbers of its answer count; None if all do.
+
+    Forward dynamics of robots with loops is differentiated with all rows of its equations.
+    """
+    if not robot.nc or question not in CLOSED:
+        return Call(robot, question, arguments, settings, method), None
+    from .loops.second_order import regular_arguments, rows_of
+
+    mechanism = cast("Robot", robot)
+    rows = rows_of(mechanism, question)
+    given = regular_arguments(mechanism, question, arguments, settings)
+    return Call(robot, "closed_dynamics", given, {}, method), rows
+
+
+def _padded(call: Call, question: str, cotangent: ArrayLike, rows: int | None) -> ArrayLike:
+    """Return a cotangent with zeros for the numbers of the answer that do not count."""
+    if rows is None:
+        return cotangent
+    w = np.asarray(cotangent)
+    if w.shape[-1:] != (rows,):
+        raise ArgumentError(
+            f"second derivatives of {question}: the cotangent has shape {w.shape}; its last dimension must be {rows}"
+        )
+    return np.concatenate([w, np.zeros((*w.shape[:-1], call.answer[0] - rows), w.dtype)], axis=-1)
+
+
 def _varied(call: Call, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the names of the arguments that vary; those of parameters of the robot are an error."""
     names = call.varied(wrt)
+    _refuse_parameters(call, names)
+    return names
+
+
+def _first(x: AnyArray, rows: int, end: int) -> AnyArray:
+    """Return the first rows along the dimension that has `end` dimensions after it."""
+    index: Any = (..., slice(rows), *(slice(None),) * end)
+    return np.asarray(x[index])
+
+
+def _refuse_parameters(call: Call, names: Iterable[str]) -> None:
+    """Raise if fields of the robot's parameters are among the names."""
     fields = [x for x in names if x in FIELDS]
     if fields:
         raise ArgumentError(
             f"second derivatives of {call.asked.name} are by its arguments, not by {fields[0]!r} of the robot; "
             f"differences of `robot.derivatives` at other parameters give them"
         )
-    return names
 
 
 def _is_forward_dynamics(call: Call, names: Sequence[str]) -> bool:

@@ -136,6 +136,10 @@ def test_wrong_calls_of_second_order_are_named() -> None:
         robot.hvp("kinetic_energy", {"q": q, "v": q}, 1.0, {"base_velocity": np.ones(6)})
     with pytest.raises(ArgumentError, match="by its arguments, not by 'inertia' of the robot"):
         robot.hessian("gravity_force", (q,), q, wrt=("q", "inertia"))
+    with pytest.raises(ArgumentError, match="by its arguments, not by 'inertia' of the robot"):
+        robot.second_derivatives.inverse_dynamics(q, q, q, wrt="inertia")
+    with pytest.raises(ArgumentError, match="by its arguments, not by 'gravity' of the robot"):
+        robot.hvp("gravity_force", (q,), q, {"q": q, "gravity": np.ones(3)})
     with pytest.raises(ArgumentError, match="takes 1 arguments, not 2"):
         robot.second_derivatives.gravity_force(q, q)
 

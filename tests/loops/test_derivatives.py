@@ -373,3 +373,38 @@ def test_parameters(question: str) -> None:
     weights = rng.normal(size=rate.shape)
     gradient = robot.vjp(question, given, weights, wrt=fields)
     assert_close(sum(np.sum(getattr(gradient, x) * along[x]) for x in fields), np.sum(weights * rate), CLOSE)
+
+
+@pytest.mark.parametrize("question", ["forward_dynamics", "closed_dynamics"])
+def test_second_order(question: str) -> None:
+    """The rates of gradients, and whole arrays, have the rows of first order."""
+    robot = on.load("four-bar")
+    q = robot.assemble().q
+    v, tau = robot.project_velocity(q, [2.0, 0.0, 0.0], keep="drive"), np.array([0.3, -0.2, 0.5])
+    rows = robot.nv + (robot.nc if question == "closed_dynamics" else 0)
+    w, dq, h = np.arange(1.0, rows + 1.0), np.array([0.3, -0.5, 0.7]), 1e-5
+    product = robot.hvp(question, (q, v, tau), w, (dq, None, None))
+    ends = [robot.vjp(question, (q + s * h * dq, v, tau), w, check=False) for s in (1, -1)]
+    for x, after, before in zip(product, *ends, strict=True):
+        assert_close(x, (after - before) / (2.0 * h), FINITE_DIFFERENCE)
+    H, whole = robot.hessian(question, (q, v, tau), w), getattr(robot.second_derivatives, question)(q, v, tau)
+    assert_close(H.q_v.T @ dq, product.v, CLOSE)
+    assert whole.q_v.shape == (rows, 3, 3)
+    for x, y in zip(H, whole, strict=True):
+        assert_close(np.tensordot(w, y, 1), x, CLOSE)
+
+
+def test_refusals_of_second_order() -> None:
+    robot = on.load("four-bar")
+    q, v = robot.assemble().q, np.zeros(3)
+    with pytest.raises(ArgumentError, match=r"cotangent has shape \(6,\); its last dimension must be 5"):
+        robot.hessian("closed_dynamics", (q, v, v), np.ones(6))
+    with pytest.raises(ArgumentError, match=r"only 'forward_dynamics' and 'closed_dynamics'"):
+        robot.second_derivatives.joint_wrenches(q, v, v)
+    with pytest.raises(UnknownNameError, match="setting 'stabilise' in second derivatives of closed_dynamics"):
+        robot.hvp("closed_dynamics", (q, v, v), np.ones(5), (v,), stabilise=True)
+    with pytest.raises(InconsistentStateError, match="second derivatives of forward_dynamics"):
+        robot.hessian("forward_dynamics", (q + 0.1, v, v), v)
+    bricard, at, rate, force = _bricard()
+    with pytest.raises(ArgumentError, match="depend on each other; such states have first derivatives only"):
+        bricard.second_derivatives.closed_dynamics(at, rate, force)

@@ -22,6 +22,7 @@ __all__ = ["Varied", "hessian", "joints_of_freedoms", "pairs_of"]
 _ZERO = {
     "inverse_dynamics": (("v", "a"), ("a", "a")),
     "forward_dynamics": (("v", "tau"), ("tau", "tau")),
+    "closed_dynamics": (("v", "tau"), ("tau", "tau")),
 }
 """Second derivatives that are zero for every robot, by pairs of arguments."""
 
