@@ -566,6 +566,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         host = self.base if frame.body == BASE else self.bodies[frame.body].name
         place = frame.placement @ placement(at, "attach")
         builder = self.builder()
+        builder._occupy(frame.name)
         builder.attach(other, host, at=place, joint=joint, joint_name=joint_name, prefix=prefix, **terms)
         apart = any(isinstance(c.type, Fixed) for c in self.joints)
         return builder.build(merge=not apart if merge is None else merge, snap=self.snap)

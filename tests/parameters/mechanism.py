@@ -19,6 +19,7 @@ NUMBERS: dict[str, Any] = {
     **{"armature": 0.05, "damping": 0.3, "friction": 0.2, "stiffness": 4.0, "rest": 0.1},
     **{"ball_armature": (0.1, 0.2, 0.3), "pitch": 0.02, "ratio": -0.8, "offset": 0.05},
     **{"b_at": ((0.1, 0.2, 0.5), (0.3, -0.2, 0.4)), "tool_at": ((0.0, 0.1, 0.2), (0.0, 0.4, 0.0))},
+    "pad_at": (0.1, 0, 0.2),
     "added": 0.1 * np.diag([0.1, 0.2, 0.3, 1.0, 2.0, 3.0]),
 }
 
@@ -40,7 +41,7 @@ def build(**changes: Any) -> on.Robot:
         .body("a", parent="base", joint=on.Revolute((0, 1, 0)), joint_name="shoulder", **mass("a"), **spring)
         .body("b", parent="a", joint=screw, joint_name="screw", at=x["b_at"], **mass("b"))
         .body("hand", parent="b", joint=on.Fixed(), at=((0, 0.1, 0.3), (0.4, 0.1, -0.2)), **mass("hand"))
-        .body("pad", parent="hand", joint=on.Fixed(), at=(0.1, 0, 0.2), **mass("pad"))
+        .body("pad", parent="hand", joint=on.Fixed(), at=x["pad_at"], **mass("pad"))
         .body("left", parent="hand", joint=on.Prismatic((0, 1, 0)), joint_name="grip", **small)
         .body(
             "right", parent="hand", joint=on.Prismatic((0, 1, 0)), joint_name="mirror",
@@ -68,6 +69,7 @@ def assert_same_robot(found: on.Robot, wanted: on.Robot) -> None:
         ("mass_matrix", (q,), {}),
         ("passive_force", (q, v, 0.01), {}),
         ("pose", (q,), {"frame": "tool"}),
+        ("pose", (q,), {"frame": "pad"}),
         ("potential_energy", (q,), {}),
     ):
         new, old = (r.kernel(question, way="interpreted", **options)(*arguments) for r in (found, wanted))

@@ -15,6 +15,8 @@ from tests.tolerances import ROUNDING, assert_close
 
 SIX = (0.02, 0.03, 0.04, 0.001, 0.002, -0.003)
 TURN = (0.2, -0.3, 0.1)
+PAD = np.array([*(build().frame("hand").placement.R @ (0, 0, 0.05)), 0, 0, 0])
+"""5 cm along z of the hand, in the axes of its body."""
 POSE = np.block([[exp(TURN), np.array([[0.3], [0.1], [0.2]])], [np.zeros((1, 3)), np.ones((1, 1))]])
 
 
@@ -55,6 +57,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "position of a joint": ({"placement": {"screw": (0, 0, 1)}}, {"b_at": ((0, 0, 1), NUMBERS["b_at"][1])}),
     "pose of a joint": ({"placement": {"screw": POSE}}, {"b_at": POSE}),
     "placement of a frame": ({"placement": {"tool": [0.3, 0.1, 0.2, *TURN]}}, {"tool_at": POSE}),
+    "placement of a link that is a frame": ({"placement": {"pad": lambda at: at + PAD}}, {"pad_at": (0.1, 0, 0.25)}),
     "gravity": ({"gravity": (0, 0, -1.62)}, {"gravity": (0, 0, -1.62)}),
     "added inertia": ({"added_inertia": {"ball": 0.3 * np.eye(6)}}, {"added": 0.3 * np.eye(6)}),
 }
@@ -77,6 +80,23 @@ def test_the_name_of_a_body_stands_for_all_that_is_fixed_to_it() -> None:
     assert_same_robot(robot.vary(mass={alone: 2.0}, fold=True), build(**scaled("b", 2.0)))
     with pytest.raises(on.UnknownNameError, match="unknown body or link 'pad'"):  # its share of the body is not known
         found.vary(mass={"pad": 0.1})
+
+
+def test_a_link_that_is_a_frame_can_be_placed_elsewhere() -> None:
+    """It has no mass, and nothing is fixed to it. What comes later finds it in its new place."""
+    robot, wanted = build(), build(pad_at=(0.1, 0, 0.25))
+    q = robot.random(0)
+    assert [x.name for x in robot.links if x.bare] == ["pad"]
+    many = robot.vary(placement={"pad": lambda at: at + np.arange(3.0)[:, None] * PAD}, mass={"a": 2.5})
+    poses = many.kernel("pose", way="interpreted", frame="pad")(q)
+    assert_close(poses[1], wanted.kernel("pose", way="interpreted", frame="pad")(q), ROUNDING)
+    placed = robot.vary(placement={"pad": lambda at: at + PAD})
+    for found in (placed, placed.folded(), many.folded(1)):
+        for name in ("pad", "pad_joint"):
+            assert_close(found.frame(name).placement.matrix, wanted.frame(name).placement.matrix, ROUNDING)
+    heavy = build(pad_at=(0.1, 0, 0.25), pad_mass=0.3)
+    assert_same_robot(placed.vary(mass={"pad": 0.3}, fold=True), heavy)
+    assert robot.builder().build().links == robot.links
 
 
 def test_numbers_for_all() -> None:
@@ -126,6 +146,24 @@ def test_with_parameters() -> None:
         (lambda r: r.vary(placement={"a": (0, 0, 1)}), on.ArgumentError, "'a' is a body; .*its joint, 'shoulder'"),
         (lambda r: r.vary(placement={"hand": (0, 0, 1)}), on.ArgumentError, "a fixed joint merged 'hand'"),
         (lambda r: r.vary(placement={"hand_joint": (0, 0, 1)}), on.ArgumentError, "a fixed joint merged 'hand_joint'"),
+        (lambda r: r.vary(placement={"pad_joint": (0, 0, 1)}), on.ArgumentError, "placement of its link, 'pad'"),
+        (
+            lambda r: r.vary(placement={"pad": (0, 0, 1)}, mass={"pad": 1.0}),
+            on.ArgumentError,
+            "another place in one call",
+        ),
+        (
+            lambda r: r.vary(mass={"pad": 1.0}).vary(placement={"pad": (0, 0, 1)}),
+            on.ArgumentError,
+            "joint merged 'pad'",
+        ),
+        (lambda r: r.vary(mass={"pad": (1, 2)}).vary(placement={"pad": (0, 0, 1)}), on.ArgumentError, "joint merged"),
+        (lambda r: r.vary(placement={"pad": np.eye(3)}).vary(mass={"pad": 1.0}), on.ModelError, "cannot vary, too"),
+        (
+            lambda r: r.attach("tip", to="pad").vary(placement={"pad": (0, 0, 1)}),
+            on.ArgumentError,
+            "joint merged 'pad'",
+        ),
         (lambda r: r.vary(placement={"scrow": (0, 0, 1)}), on.UnknownNameError, "Did you mean 'screw'"),
         (lambda r: r.vary(placement={"screw": (0, 1)}), on.ArgumentError, "expected a position"),
         (lambda r: r.vary(mass={"a": [1.0, 2.0]}, com={"a": np.zeros((3, 3))}), on.ArgumentError, "do not fit"),

@@ -442,8 +442,19 @@ class ModelBuilder(GraphBuilder):
             actuators=on_joints(self._actuators, freedoms, self._joints),
             named_positions=kept(self._positions, joints, self._joints),
             ground=_with_mass(layout.ground),
-            links=layout.links(self._merged),
+            links=layout.links(self._merged, self._hosts()),
         )
+
+    def _occupy(self, link: str) -> None:
+        """Note that something is fixed to a link that was merged, or to the frame of its joint."""
+        for host, links in self._merged.items():
+            self._merged[host] = tuple(replace(x, bare=x.bare and link not in (x.name, x.joint)) for x in links)
+
+    def _hosts(self) -> set[str]:
+        """Return the names of the bodies that carry joints, frames, shapes or ends of loops."""
+        loops = (end for _, *ends in self._loops.values() for end in ends)
+        frames, shapes = (host for host, _, _ in self._frames.values()), (host for host, _, _ in self._shapes)
+        return {*(joint.parent for joint in self._joints.values()), *frames, *shapes, *loops}
 
     def _root_joint(self, root: str, floating: bool | Joint) -> JointDraft:
         """Return the joint by which the root floats."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -126,16 +126,25 @@ class Layout:
         index, outer = self.placed[body]
         return index, outer @ at
 
-    def links(self, known: Mapping[str, Sequence[Link]]) -> tuple[Link, ...]:
-        """Return the links of all bodies that have several; `known` are those that were merged before, by body."""
+    def links(self, known: Mapping[str, Sequence[Link]], hosts: Container[str]) -> tuple[Link, ...]:
+        """Return the links of all bodies that have several.
+
+        `known` are those that were merged before, by body; `hosts` are the bodies to which something is fixed.
+        """
         found: list[Link] = []
         for k, parts in ((BASE, self.ground), *enumerate(self.parts)):
             if len(parts) > 1 or (parts and known.get(parts[0][0].name)):
                 for body, at in parts:
-                    first, *others = known.get(body.name) or (Link(k, body),)
+                    bare = body.name in self.merged_by and body.name not in hosts and not _is_felt(body)
+                    first, *others = known.get(body.name) or (Link(k, body, bare=bare),)
                     first = replace(first, joint=self.merged_by.get(body.name, ""))
                     found += [replace(x, body=k, placement=at @ x.placement) for x in (first, *others)]
         return tuple(found)
+
+
+def _is_felt(body: Body) -> bool:
+    """Return True if a body has a part in the dynamics: mass, or forces of a fluid."""
+    return bool(body.mass or any(body.inertia) or body.added_inertia or body.displaced or body.drags)
 
 
 def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:

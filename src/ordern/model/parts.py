@@ -264,6 +264,8 @@ class Link:
     """The place of its frame in the frame of the body."""
     joint: str = ""
     """The name of the fixed joint that merged it; empty for the first link of a body."""
+    bare: bool = False
+    """True if it has no mass, and nothing is fixed to it: it is only a frame, which may be placed elsewhere."""
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..arguments import Array, broadcast_shapes
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..model import BASE, Body, Link, Model
+from ..model.parameter_sets import varied_place
 from ..records import dataclass
 from .inertias import about_centre, about_origin, centre, in_frame, numbers_of
 from .possible import require_inertias
@@ -31,8 +32,8 @@ class BodyChanges:
     """(..., n, 10)."""
     mask: NDArray[np.bool_]
     """(n, 10): True for numbers that vary."""
-    links: dict[str, Body]
-    """The links that have changed, if they have one set of numbers."""
+    links: dict[str, Body | None]
+    """The links that have changed; None for one with sets of numbers."""
 
 
 def varied_bodies(model: Model, now: Array, changes: Mapping[str, Change]) -> BodyChanges:
@@ -86,8 +87,8 @@ def _with_links(
         bodies[link.body] = bodies.get(link.body, inertia[..., link.body, :]) + (after - before)
         mask[link.body] |= _seen_from_body({x for x in changes if link.name in changes[x]}, before)
     rows = [((..., k, slice(None)), numbers, 1) for k, numbers in bodies.items()]
-    single = {x.name: _with_numbers(x.own, new[k]) for k, x in enumerate(links)} if new.ndim == 2 else {}
-    return BodyChanges(in_one_piece("vary", inertia, rows, 2), mask, single)
+    known = {x.name: _with_numbers(x.own, new[k]) if new.ndim == 2 else None for k, x in enumerate(links)}
+    return BodyChanges(in_one_piece("vary", inertia, rows, 2), mask, known)
 
 
 def _varied(
@@ -163,6 +164,11 @@ def _hint(model: Model, key: Any) -> str:
 def _require_apart(model: Model, link: Link, whole: bool, now: Array) -> None:
     """Raise if the link's part in the inertia of its body is not known."""
     body = model.bodies[link.body]
+    if link.bare and model.batch_shape and varied_place(model, model.frame(link.name)) is not None:
+        raise ModelError(
+            f"vary: the placement of link {link.name!r} has sets of numbers, so its mass cannot vary, too. Load the "
+            "robot with merge=False, which keeps the link as a body of its own"
+        )
     if whole:
         raise ArgumentError(
             f"vary: link {link.name!r} is part of body {body.name!r}, which is varied as a whole in the same call. "

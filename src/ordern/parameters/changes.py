@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,15 @@ class Changes:
     values: dict[str, Array]
     """The arrays of the fields that have changed."""
     mask: Mask
-    links: dict[str, Body]
-    """Merged links that have changed, if they have one set of numbers."""
+    links: dict[str, Body | None]
+    """Merged links whose inertia has changed; None for one with sets of numbers."""
 
 
 def changed_parameters(model: Model, now: Parameters, given: Mapping[str, Change]) -> Changes:
     """Return what changes make of the present parameters."""
     values: dict[str, Array] = {}
     mask: Mask = {}
-    links: dict[str, Body] = {}
+    links: dict[str, Body | None] = {}
     of_bodies = {x: given[x] for x in ("mass", "com", "inertia") if x in given}
     if of_bodies:
         found = varied_bodies(model, now.inertia, of_bodies)
@@ -52,6 +53,11 @@ def changed_parameters(model: Model, now: Parameters, given: Mapping[str, Change
         if field in given:
             values[field], mask[field] = _terms(model, now, field, given[field])
     if "placement" in given:
+        for name in links.keys() & set(given["placement"] if isinstance(given["placement"], Mapping) else ()):
+            raise ArgumentError(
+                f"vary: link {name!r} gets a mass and another place in one call. Vary its placement first, with one "
+                "set of numbers, and its mass after that"
+            )
         for field, (numbers, which) in _places(model, now, given["placement"]).items():
             values[field], mask[field] = numbers, which
     if "gravity" in given:
@@ -110,9 +116,17 @@ def _places(model: Model, now: Parameters, change: Change) -> dict[str, tuple[Ar
         field = _field(model, name, joints, frames)
         k, all_now = (joints if field == "joint_placement" else frames)[name], getattr(now, field)
         numbers, count = _place_numbers(value, all_now[..., k, :], f"placement of {name!r}")
-        pieces.setdefault(field, []).append(((..., k, slice(count)), numbers, 1))
-        mask.setdefault(field, np.zeros(now.names.core_shape(field), bool))[k, :count] = True
+        for row in (k, *_fixed_joint(model, name, frames)) if field == "frame_placement" else (k,):
+            pieces.setdefault(field, []).append(((..., row, slice(count)), numbers, 1))
+            mask.setdefault(field, np.zeros(now.names.core_shape(field), bool))[row, :count] = True
     return {x: (in_one_piece("placement", getattr(now, x), pieces[x], 2), mask[x]) for x in pieces}
+
+
+def _fixed_joint(model: Model, name: str, frames: Mapping[str, int]) -> list[int]:
+    """Return the frame of the fixed joint of a bare link, which moves with the frame of the link."""
+    own, others = model.frames[frames[name]], {b.name for b in model.bodies} | {x.name for x in model.links}
+    found = [frames[x.joint] for x in model.links if x.bare and x.name == name and x.joint in frames.keys() - others]
+    return [k for k in found if model.frames[k] == replace(own, name=model.frames[k].name)]
 
 
 def _field(model: Model, name: Any, joints: Mapping[str, int], frames: Mapping[str, int]) -> str:
@@ -130,6 +144,14 @@ def _field(model: Model, name: Any, joints: Mapping[str, int], frames: Mapping[s
         raise unknown_name("joint or frame", name, [*joints, *frames], model.name, model.constraint_hint(name))
     if name in bodies:
         raise ArgumentError(f"placement: {name!r} is a body; vary the placement of its joint, {bodies[name]!r}")
+    bare = {x.joint: x.name for x in model.links if x.bare}
+    if name in bare.values():
+        return "frame_placement"
+    if name in bare:
+        raise ArgumentError(
+            f"placement: the fixed joint {name!r} was merged; vary the placement of its link, {bare[name]!r}, in "
+            "the frame of the body that it is part of"
+        )
     if name in fixed or name in (model.base, "world"):
         raise ArgumentError(
             f"placement: a fixed joint merged {name!r} into another body, and what is fixed to it would have to move "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,16 +49,25 @@ def folded_model(model: Model, own: Parameters, given: Parameters) -> Model:
     )
 
 
-def changed_links(model: Model, now: Parameters, given: Parameters, changed: Mapping[str, Body]) -> tuple[Link, ...]:
-    """Return the links of a model with other parameters than now.
+def changed_links(
+    model: Model, now: Parameters, given: Parameters, changed: Mapping[str, Body | None], frames: Iterable[Frame]
+) -> tuple[Link, ...]:
+    """Return the links of a model with other parameters than now, of one set.
 
-    `changed` are the links whose own numbers change, by name. Bodies that change otherwise lose the list of their
-    links, since it is not known which of them changes.
+    `changed` are the links whose own numbers change, by name, and `frames` those of the new model, which place the
+    links that are frames only. Bodies that change otherwise lose the list of their links, since it is not known which
+    of them changes.
     """
     differs = (given.inertia != now.inertia).any(axis=-1)
     rows = set(np.flatnonzero(differs.any(axis=tuple(range(differs.ndim - 1)))).tolist())
     whole = rows - {x.body for x in model.links if x.name in changed}
-    return tuple(replace(x, own=changed.get(x.name, x.own)) for x in model.links if x.body not in whole)
+    places = {f.name: f.placement for f in frames}
+    found = (
+        replace(x, placement=places.get(x.name, x.placement)) if x.bare else x
+        for x in model.links
+        if x.body not in whole
+    )
+    return tuple(replace(x, own=changed.get(x.name) or x.own, bare=x.bare and x.name not in changed) for x in found)
 
 
 def _changed_bodies(model: Model, own: Parameters, given: Parameters) -> dict[int, Body]:

@@ -96,7 +96,7 @@ def _with_changes(robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot
     return _changed(robot, now.replace(**found.values), found.mask, found.links, fold)
 
 
-def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Body], fold: bool) -> Robot:
+def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Body | None], fold: bool) -> Robot:
     """Return a robot with these parameters. Those in the mask are inputs of its functions, unless `fold` is True."""
     require_possible(robot, _fixed(robot)[1], given)
     if fold and given.shape:
@@ -106,15 +106,17 @@ def _changed(robot: Robot, given: Parameters, mask: Mask, links: Mapping[str, Bo
     if fold:
         return _folded(robot, given, links)
     made = varied_robot(robot, {x: getattr(given, x) for x in mask}, mask)
-    if made.batch_shape or not made.links:
+    if not made.links or (made.batch_shape and not links):
         return made
-    return replace(made, links=changed_links(robot, robot.parameters, given, links))
+    if made.batch_shape:
+        return replace(made, links=tuple(replace(x, bare=x.bare and x.name not in links) for x in made.links))
+    return replace(made, links=changed_links(robot, robot.parameters, given, links, made.frames))
 
 
-def _folded(robot: Robot, given: Parameters, links: Mapping[str, Body]) -> Robot:
+def _folded(robot: Robot, given: Parameters, links: Mapping[str, Body | None]) -> Robot:
     """Return an ordinary robot."""
     found = folded_model(*_fixed(robot), given)
-    return robot.of(replace(found, links=changed_links(robot, robot.parameters, given, links)))
+    return robot.of(replace(found, links=changed_links(robot, robot.parameters, given, links, found.frames)))
 
 
 def _fixed(robot: Robot) -> tuple[Model, Parameters]:
