@@ -155,6 +155,7 @@ class TestLinks:
         assert (hand.own.mass, hand.own.inertia) == (0.5, (0.001, 0.002, 0.0015, 0.0, 0.0, 0.0))
         assert (hand.joint, arm.links[2].joint) == ("hand_joint", "")
         assert hand.placement == arm.frame("hand").placement
+        assert (hand.mass, hand.com, hand.inertia) == (hand.own.mass, hand.own.com, hand.own.inertia)
         assert sum(link.own.mass for link in arm.links if link.body == 1) == arm.body("b").mass
 
     @pytest.mark.parametrize("again", ["builder", "locked", "attached", "pickled", "json"])

@@ -272,8 +272,23 @@ class Link:
         """The name of the link. The first link of a body has the name of the body."""
         return self.own.name
 
+    @property
+    def mass(self) -> float:
+        """The mass of the link alone."""
+        return self.own.mass
+
+    @property
+    def com(self) -> tuple[float, float, float]:
+        """Its centre of mass, in its own frame."""
+        return self.own.com
+
+    @property
+    def inertia(self) -> tuple[float, ...]:
+        """(xx, yy, zz, xy, xz, yz) about its centre of mass, in the axes of its own frame."""
+        return self.own.inertia
+
     def __repr__(self) -> str:
-        return f"Link({self.name!r}, body={self.body}, mass={self.own.mass:.6g})"
+        return f"Link({self.name!r}, body={self.body}, mass={self.mass:.6g})"
 
 
 SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0, "mesh": 3}
