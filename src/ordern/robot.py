@@ -482,7 +482,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         the motion so far is kept. Forces that are no Python functions run as machine code, unless `native` is False.
 
         A robot with sets of parameters returns an array of results of its `batch_shape`; states and constant forces
-        with this leading shape are those of each set.
+        with this leading shape are those of each set. They run one after the other; `Ensemble` runs them on all cores.
 
         >>> import ordern as on
         >>> result = on.load("double-pendulum").simulate([1.0, 0.0], until=2.0)

@@ -59,7 +59,7 @@ def test_one_set_is_the_robot_that_a_builder_makes() -> None:
     wanted = robot.vary(mass={"hand": 0.9}, gravity=(0, 0, -1), fold=True)
     assert varied.batch_shape == ()
     assert_same_robot(varied, wanted)
-    assert varied.folded() == wanted and varied.parameters == wanted.parameters
+    assert varied.folded() == wanted and varied.parameters == wanted.parameters and varied != wanted
     assert_same_robot(varied.vary(com={"hand": (0, 0, 0)}).folded(), wanted.vary(com={"hand": (0, 0, 0)}, fold=True))
 
 
