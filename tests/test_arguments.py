@@ -11,6 +11,7 @@ import pytest
 
 import ordern as on
 from ordern import arguments as ar
+from ordern.errors import unknown_name
 
 
 def test_arrays() -> None:
@@ -56,7 +57,9 @@ def test_names_and_poses() -> None:
         (r"h must be a finite number not below zero, not -1", lambda: ar.positive(-1, "h", zero=True)),
         (r"h must be a finite number above zero, not 'x'", lambda: ar.positive("x", "h")),
         (r"T is not a pose: .* \(it is off by 3\)", lambda: ar.pose(np.diag([2.0, 1, 1, 1]), "T")),
-        (r"T is not a pose", lambda: ar.pose(np.diag([-1.0, 1, 1, 1]), "T")),
+        (r"T is not a pose: .* reflects \(its determinant is -1", lambda: ar.pose(np.diag([-1.0, 1, 1, 1]), "T")),
+        (r"x must be a number, not None", lambda: ar.real(None, "x", ())),
+        (r"x must be numbers of shape \(2,\), not \[1.0, None\]", lambda: ar.real([1.0, None], "x", (2,))),
         (r"T is not a pose", lambda: ar.pose(np.diag([1.0, 1, 1, 2]), "T")),
         (r"f: the batch shapes \[\(2,\), \(3,\)\] do not fit", lambda: ar.broadcast_shapes("f", (2,), (3,))),
     ],
@@ -67,6 +70,9 @@ def test_errors(message: str, call: Any) -> None:
 
 
 def test_unknown_choices() -> None:
+    for part, whole in (("ee", "ee_link"), ("OF_A", "link_of_arm"), ("x", "")):
+        error = str(unknown_name("frame", part, ["link_of_arm", "ee_link", "base_ee", "x-and-y"]))
+        assert (f"Did you mean {whole!r}?" in error) if whole else ("Did you mean" not in error)
     with pytest.raises(on.UnknownNameError, match=r"unknown law 'liner' in f. Did you mean 'linear'\?"):
         ar.choice("law", "liner", ("linear", "cubic"), "f")
     with pytest.raises(on.UnknownNameError, match=r"unknown law 3"):

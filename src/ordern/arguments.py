@@ -40,7 +40,7 @@ def real(x: Any, what: str, shape: Shape | None = None) -> Array:
     """Return numbers as an array of floats, without a copy if they are; raise for complex numbers and for text."""
     try:
         a = np.asarray(x)
-        if a.dtype.kind in "fiubO":
+        if a.dtype.kind in "fiubO" and not (a.dtype.kind == "O" and any(y is None for y in a.flat)):
             return a.astype(float, copy=False)
         if a.dtype.kind == "c":
             raise ArgumentError(f"{what} must be real numbers, not complex ones ({a.dtype}); give their real part")
@@ -102,7 +102,12 @@ def pose(T: Any, what: str, *, batch: bool = False) -> Array:
     R = a[..., :3, :3]
     off = np.abs(R @ R.swapaxes(-1, -2) - np.eye(3)).max(initial=0.0)
     last = np.abs(a[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0)
-    if off > _RIGID or last > _RIGID or (a.size and np.linalg.det(R).min() < 0.0):
+    if off <= _RIGID and a.size and np.linalg.det(R).min() < 0.0:
+        raise ArgumentError(
+            f"{what} is not a pose: the upper left 3x3 block reflects (its determinant is -1, and that of a rotation "
+            "is 1); reverse one of its axes"
+        )
+    if off > _RIGID or last > _RIGID:
         raise ArgumentError(
             f"{what} is not a pose: the upper left 3x3 block must be a rotation matrix (it is off by {off:.2g}), and "
             "the last row 0, 0, 0, 1"

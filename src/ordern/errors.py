@@ -81,7 +81,7 @@ class CompileError(OrdernError, RuntimeError):
 def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "", hint: str = "") -> UnknownNameError:
     """Return the error for a name that does not exist: a hint or the closest name first, then all known names."""
     names = tuple(known)
-    close = close_names(str(name), names)
+    close = close_names(str(name), names) or _longer_names(str(name), names)
     hint = f" {hint}." if hint else f" Did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(names[:40]) + (f", ... ({len(names)} in all)" if len(names) > 40 else "")
     of = f" in {owner}" if owner else ""
@@ -105,6 +105,15 @@ def close_names(name: str, known: tuple[str, ...], n: int = 1, cutoff: float = 0
     if found or (name == name.lower() and folded.keys() == set(known)):
         return found
     return [folded[k] for k in _close_names(name.lower(), tuple(folded), n, cutoff)]
+
+
+def _longer_names(name: str, known: tuple[str, ...]) -> list[str]:
+    """Return the known names that begin with this one, or else those that contain it; the shortest first."""
+    part = name.lower()
+    if len(part) < 2:
+        return []
+    longer = sorted((k for k in known if part in k.lower()), key=len)
+    return [k for k in longer if k.lower().startswith(part)] or longer
 
 
 @lru_cache(maxsize=64)

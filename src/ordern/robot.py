@@ -28,6 +28,7 @@ from .kernel.declarations import Array, Out, Threads, answers, delegated
 from .loops.robot_methods import LoopMethods
 from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
+from .model.checks import require_one_set
 from .parameters import ParameterMethods
 from .second_derivatives import SecondDerivativeMethods
 
@@ -536,6 +537,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         >>> on.load("puma560").lock("wrist_pitch", "flange_roll", at={"waist": 0.5}).nv
         3
         """
+        require_one_set(self, "lock")
         builder = self.builder()
         for name, q in {**dict.fromkeys(joints), **(at or {})}.items():
             builder.lock(name, q)  # type: ignore[arg-type]
@@ -562,6 +564,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         >>> arm.attach(on.load("double-pendulum"), to="flange").nq
         8
         """
+        require_one_set(self, "attach")
         frame = self.frame(to)
         host = self.base if frame.body == BASE else self.bodies[frame.body].name
         place = frame.placement @ placement(at, "attach")

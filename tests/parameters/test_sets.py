@@ -115,21 +115,24 @@ def test_pickles() -> None:
 
 
 @pytest.mark.parametrize(
-    "function",
+    ("called", "function"),
     [
-        lambda r: r.builder(),
-        lambda r: r.lock("grip"),
-        lambda r: r.attach("payload", to="tool", mass=1.0),
-        lambda r: r.check(),
-        lambda r: r.to_urdf(),
-        lambda r: r.operators(r.neutral()),
-        lambda r: on.symbolic(r, "gravity_force"),
-        to_plain,
+        ("builder", lambda r: r.builder()),
+        ("lock", lambda r: r.lock("grip")),
+        ("attach", lambda r: r.attach("payload", to="tool", mass=1.0)),
+        ("attach", lambda r: build().attach(r, to="tool")),
+        ("check", lambda r: r.check()),
+        ("to_urdf", lambda r: r.to_urdf()),
+        ("operators", lambda r: r.operators(r.neutral())),
+        ("symbolic", lambda r: on.symbolic(r, "gravity_force")),
+        ("a robot as data", to_plain),
     ],
 )
-def test_functions_for_one_robot_say_so(function: Any) -> None:
+def test_functions_for_one_robot_say_so(called: str, function: Any) -> None:
     many = build().vary(mass={"hand": [0.4, 0.5]})
-    with pytest.raises(on.ArgumentError, match=r"has sets of parameters, of the leading shape \(2,\).*robot.folded"):
+    with pytest.raises(
+        on.ArgumentError, match=rf"^{called}: 'all' has sets of parameters, of the leading shape \(2,\).*robot.folded"
+    ):
         function(many)
 
 

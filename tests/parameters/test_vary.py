@@ -168,6 +168,12 @@ def test_with_parameters() -> None:
         (lambda r: r.vary(placement={"screw": (0, 1)}), on.ArgumentError, "expected a position"),
         (lambda r: r.vary(mass={"a": [1.0, 2.0]}, com={"a": np.zeros((3, 3))}), on.ArgumentError, "do not fit"),
         (lambda r: r.vary(mass={"a": [1.0, 2.0]}, fold=True), on.ArgumentError, r"the leading shape \(2,\)"),
+        *(
+            (lambda r, x=x: r.vary(**x), on.ArgumentError, "the function returned None; it must return the new numbers")
+            for x in ({"mass": {"a": print}}, {"gravity": print}, {"placement": {"screw": print}}, {"armature": print})
+        ),
+        (lambda r: r.vary(mass={"a": None}), on.ArgumentError, "mass of 'a' must be numbers of shape .*, not None"),
+        (lambda r: r.vary(placement={"tool": -np.eye(4)}), on.ArgumentError, "not a pose: .* reflects"),
         (lambda r: r.vary(mass={"a": "heavy"}), on.ArgumentError, "mass of 'a' must be"),
         (lambda r: r.with_parameters(on.load("puma560").parameters), on.ArgumentError, "parameters of 'puma560'"),
         (lambda r: r.with_parameters({"inertia": 1}), on.ArgumentError, "not a dict"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint
+from .checks import require_one_set
 from .drafts import JointDraft
 from .frame_places import with_bodies
 from .model import Model
@@ -62,6 +63,8 @@ def attach_model(
             f"attach: {other.name!r} is in a current of {tuple(other.current)} m/s, and {builder.name!r} in one of "
             f"{tuple(builder.current)}: all bodies are in one fluid, whose current is that of the builder"
         )
+    if isinstance(other, Model):
+        require_one_set(other, "attach")
     parts, root = _parts(builder, other)
     before = f"{other.name}/" if prefix is None else str(prefix)
     mount = joint_name or f"{before}{root}_joint"

@@ -18,7 +18,7 @@ from ..rotations import log
 from .bodies import varied_bodies
 from .names import FREEDOM_FIELDS
 from .record import Parameters
-from .rows import Change, changed, in_one_piece, upper_numbers
+from .rows import Change, changed, in_one_piece, upper_numbers, value_of
 
 __all__ = ["JOINT_FIELDS", "Changes", "Mask", "changed_parameters"]
 
@@ -61,8 +61,7 @@ def changed_parameters(model: Model, now: Parameters, given: Mapping[str, Change
         for field, (numbers, which) in _places(model, now, given["placement"]).items():
             values[field], mask[field] = numbers, which
     if "gravity" in given:
-        gravity = given["gravity"]
-        numbers = real(gravity(now.gravity) if callable(gravity) else gravity, "gravity", (..., 3))
+        numbers = real(value_of(given["gravity"], now.gravity, "gravity"), "gravity", (..., 3))
         if numbers.shape[-1:] != (3,):
             raise ArgumentError(f"gravity has shape {numbers.shape}; expected (..., 3)")
         values["gravity"], mask["gravity"] = numbers, np.ones(3, bool)
@@ -164,8 +163,7 @@ def _field(model: Model, name: Any, joints: Mapping[str, int], frames: Mapping[s
 
 def _place_numbers(value: Any, now: Array, what: str) -> tuple[AnyArray, int]:
     """Return a position (..., 3), or position and rotation vector (..., 6); and how many numbers these are."""
-    if callable(value):
-        value = value(now)
+    value = value_of(value, now, what)
     given = value.matrix if isinstance(value, Placement) else real(value, what)
     if given.shape[-2:] == (4, 4):
         T = pose(given, what, batch=True)

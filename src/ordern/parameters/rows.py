@@ -15,7 +15,7 @@ from ..arguments import Array, real
 from ..errors import ArgumentError
 from ..records import dataclass
 
-__all__ = ["Change", "Places", "Rows", "changed", "in_one_piece", "moment_numbers", "upper_numbers"]
+__all__ = ["Change", "Places", "Rows", "changed", "in_one_piece", "moment_numbers", "upper_numbers", "value_of"]
 
 Value = ArrayLike | Callable[[Array], ArrayLike]
 Change = Value | Mapping[Any, Value]
@@ -43,7 +43,7 @@ def changed(
     count = now.shape[now.ndim - 1 - len(tail)]
 
     def numbers(value: Value, present: Array, core: tuple[int, ...], name: str) -> Array:
-        found = real(value(present) if callable(value) else value, name, (..., *core))
+        found = real(value_of(value, present, name), name, (..., *core))
         return found if read is None else read(found, name)
 
     if not isinstance(change, Mapping):
@@ -69,6 +69,16 @@ def changed(
         pieces.append((rows, found, len(core)))
         given[at] = True
     return Rows(in_one_piece(what, now, pieces, 1 + len(tail)), given)
+
+
+def value_of(value: Any, present: Array, what: str) -> Any:
+    """Return what users give for numbers; of a function, what it makes of the present ones."""
+    if not callable(value):
+        return value
+    found = value(present)
+    if found is None:
+        raise ArgumentError(f"{what}: the function returned None; it must return the new numbers")
+    return found
 
 
 def in_one_piece(what: str, now: Array, pieces: list[tuple[Any, Array, int]], rank: int) -> Array:
