@@ -452,7 +452,8 @@ class Call:
     def units(self, name: str) -> AnyArray:
         """Return the unit tangents of an argument."""
         shape = self.tangent_shape(name)
-        return np.eye(math.prod(shape), dtype=self.dtype).reshape(-1, *shape)
+        count = math.prod(shape)
+        return np.eye(count, dtype=self.dtype).reshape(count, *shape)
 
     def moved(self, rates: AnyArray, names: Sequence[str], answer: tuple[int, ...]) -> AnyArray:
         """Return rates with dimensions for the unit tangents of arguments after those of the answer, not before."""
@@ -488,7 +489,7 @@ class Call:
         rank = len(core_shape(self.robot, next(p.kind for p in self.asked.inputs if p.name == name)))
         array = np.asarray(self.given[name])
         core = array.shape[array.ndim - rank :]
-        return np.broadcast_to(array, (*batch, *core)).reshape(-1, *core)
+        return np.broadcast_to(array, (*batch, *core)).reshape(math.prod(batch), *core)
 
     def answered(self, threads: Threads) -> AnyArray:
         """Return the answer to the question itself."""

@@ -244,7 +244,7 @@ def _general(call: Call, names: Sequence[str], threads: Threads) -> list[AnyArra
     """Return the second derivatives by all pairs of arguments, from the graph of the first derivatives."""
     rows, columns = math.prod(call.answer), sum(math.prod(call.tangent_shape(x)) for x in names)
     if rows <= columns and rows * columns <= _MOST_AT_ONCE:
-        units = np.eye(rows, dtype=call.dtype).reshape(-1, *call.answer)
+        units = np.eye(rows, dtype=call.dtype).reshape(rows, *call.answer)
         blocks = _hessians(call, tuple(names), [units], threads, spread=True)
         before = len(blocks[0].shape) - len(call.tangent_shape(names[0])) * 2 - 1
         return [x.reshape((*x.shape[:before], *call.answer, *x.shape[before + 1 :])) for x in blocks]
@@ -305,15 +305,16 @@ class _OfForwardDynamics:
     def weighted(self, names: Sequence[str], weights: ArrayLike) -> list[AnyArray]:
         """Return the second derivatives of the weighted sum of accelerations by all pairs of arguments."""
         n, dtype, shape = self._n, self._call.dtype, (*self._batch, self._n, self._n)
-        w = np.broadcast_to(np.asarray(weights, dtype), (*self._batch, n)).reshape(-1, n)
+        w = np.broadcast_to(np.asarray(weights, dtype), (*self._batch, n)).reshape(math.prod(self._batch), n)
         found = {pair: np.empty((len(w), n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
         wrt = self._varied(names)
         if wrt:
             kernel, required, optional = self._inverse.kernel("hessian", wrt)
             before, after = ([self._given[x] for x in names] for names in (required, optional))
+            pairs = pairs_of("inverse_dynamics", wrt)
             rows = -(self._J.tau @ w[:, :, None])[:, :, 0]
-            H = kernel(*before, rows, *after, threads=self._threads).reshape(len(w), -1, n, n)
-            blocks = {pair: H[:, m] for m, pair in enumerate(pairs_of("inverse_dynamics", wrt))}
+            H = kernel(*before, rows, *after, threads=self._threads).reshape(len(w), len(pairs), n, n)
+            blocks = {pair: H[:, m] for m, pair in enumerate(pairs)}
             _set(found, blocks, self._J._asdict(), np.empty((len(w), n, n), dtype))
         return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
 
@@ -343,7 +344,7 @@ class _OfForwardDynamics:
                     [self._given[x][start : start + step, None] for x in names] for names in (required, optional)
                 )
                 rows = -self._J.tau[start : start + step]
-                H = kernel(*before, rows, *after, threads=self._threads).reshape(len(rows), n, -1, n, n)
+                H = kernel(*before, rows, *after, threads=self._threads).reshape(len(rows), n, len(pairs), n, n)
                 for k, blocks in enumerate(H, start):
                     by_pair = {pair: blocks[:, m] for m, pair in enumerate(pairs)}
                     J = {x: matrices[k] for x, matrices in self._J._asdict().items()}

@@ -144,6 +144,15 @@ def test_wrong_calls_of_second_order_are_named() -> None:
         robot.second_derivatives.gravity_force(q, q)
 
 
+@pytest.mark.parametrize("batch", [(0,), (3, 0)])
+def test_batches_without_states(batch: tuple[int, ...]) -> None:
+    robot = random_robot(0, 2, [on.Revolute])
+    q, w = np.zeros((*batch, 2)), np.zeros(2)
+    assert robot.second_derivatives.forward_dynamics(q, w, w).q_v.shape == (*batch, 2, 2, 2)
+    assert robot.hessian("forward_dynamics", (q, w, w), w).q_v.shape == (*batch, 2, 2)
+    assert robot.hvp("forward_dynamics", (q, w, w), w, (w,)).q.shape == (*batch, 2)
+
+
 @pytest.mark.slow
 def test_robots_that_differ_in_their_numbers() -> None:
     robot = random_robot(0, 2, [on.Revolute])

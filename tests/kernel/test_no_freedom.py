@@ -88,3 +88,14 @@ def test_states(statue: on.Robot) -> None:
     assert statue.neutral().shape == (0,)
     assert statue.random(0, (2, 3)).shape == (2, 3, 0)
     assert statue.integrate([], []).shape == (0,)
+
+
+@pytest.mark.parametrize("question", ["forward_dynamics", "inverse_dynamics"])
+@pytest.mark.parametrize("shape", [(), (4,)])
+def test_derivatives(statue: on.Robot, question: str, shape: tuple[int, ...]) -> None:
+    state = [np.zeros((*shape, 0))] * 3
+    assert [x.shape for x in getattr(statue.derivatives, question)(*state)] == [(*shape, 0, 0)] * 3
+    assert getattr(statue.derivatives, question)(*state, wrt="gravity").gravity.shape == (*shape, 0, 3)
+    assert [x.shape for x in statue.vjp(question, state, np.zeros(0))] == [(*shape, 0)] * 3
+    assert [x.shape for x in statue.hessian(question, state, np.zeros(0))] == [(*shape, 0, 0)] * 6
+    assert [x.shape for x in getattr(statue.second_derivatives, question)(*state)] == [(*shape, 0, 0, 0)] * 6

@@ -408,3 +408,13 @@ def test_refusals_of_second_order() -> None:
     bricard, at, rate, force = _bricard()
     with pytest.raises(ArgumentError, match="depend on each other; such states have first derivatives only"):
         bricard.second_derivatives.closed_dynamics(at, rate, force)
+
+
+def test_batches_without_states() -> None:
+    robot, none = on.load("four-bar"), np.zeros((2, 0, 3))
+    assert robot.derivatives.closed_dynamics(none, none, none).q.shape == (2, 0, 5, 3)
+    assert robot.derivatives.joint_wrenches(none, none, tau=none).q.shape == (2, 0, 3, 6, 3)
+    assert robot.derivatives.actuation(none, none, none, actuated=["drive"]).a.shape == (2, 0, 1, 3)
+    assert robot.vjp("actuation", (none, none, none), np.ones(1), actuated=["drive"]).a.shape == (2, 0, 3)
+    with pytest.raises(ArgumentError, match="linearise: q has no states"):
+        robot.linearise(none)

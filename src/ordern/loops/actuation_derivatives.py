@@ -167,7 +167,9 @@ class ActuationDerivatives:
         def ask(asked: str, given: dict[str, Array], some: Sequence[str]) -> Array:
             (x,) = some
             found = known if asked == question else getattr(self.robot.derivatives, asked)(**given, wrt=x)._asdict()
-            return np.asarray(found[x].reshape(self.n, -1, math.prod(self._shape(x))))
+            shape = found[x].shape
+            rows = math.prod(shape[1 : len(shape) - len(self._shape(x))])
+            return np.asarray(found[x].reshape(self.n, rows, math.prod(self._shape(x))))
 
         each = {x: self._solve(*self._sides(ask, (x,))).reshape(self.n, self.m, *self._shape(x)) for x in names}
         return namedtuple("Derivative", names)(*map(self._shaped, each.values()))
@@ -184,7 +186,7 @@ class ActuationDerivatives:
         w = np.broadcast_to(w, (*self.batch, self.m))
         rank = len(self.batch)
         found = {
-            x: np.einsum("ni,ni...->n...", w.reshape(-1, self.m), y.reshape(self.n, *y.shape[rank:])).reshape(
+            x: np.einsum("ni,ni...->n...", w.reshape(self.n, self.m), y.reshape(self.n, *y.shape[rank:])).reshape(
                 (*self.batch, *y.shape[rank + 1 :])
             )
             for x, y in whole._asdict().items()

@@ -152,6 +152,10 @@ class ClosedDerivatives:
             name, (6,) if name.startswith("base") else (self.robot.nv,)
         )
 
+    def _width(self, name: str) -> int:
+        """Return how many numbers a tangent of an argument has; multipliers are arguments of the forces of loops."""
+        return self.robot.nc if name == "multipliers" else math.prod(self.tangent_shape(name))
+
     def _flat_tangents(self, along: Changes) -> Changes:
         for x, value in along.items():
             core = self.tangent_shape(x)
@@ -332,17 +336,17 @@ class ClosedDerivatives:
         sides: dict[str, Array] = {"tau": np.broadcast_to(np.eye(nv + nc)[:, :nv], (n, nv + nc, nv))}
         if others:
             found = robot.derivatives.closed_balance(**self._equations, wrt=others)._asdict()
-            sides |= {x: -y.reshape(n, nv + nc, -1) for x, y in found.items()}
+            sides |= {x: -y.reshape(n, nv + nc, self._width(x)) for x, y in found.items()}
         places = _places(("q",), names)
         if self._drives is not None and places:
             more = robot.derivatives.loop_force(**self._drives, wrt=places)._asdict()
             for x in places:
-                sides[x][:, :nv] += more[x].reshape(n, nv, -1)
+                sides[x][:, :nv] += more[x].reshape(n, nv, self._width(x))
         where = _places(("q", "t"), names)
         turned: Changes = {}
         if self._rows is not None and where:
             moved, still = (robot.derivatives.loop_rate(**x, wrt=where)._asdict() for x in self._rows)
-            turned = {x: (moved[x] - still[x]).reshape(n, nc, -1) for x in where}
+            turned = {x: (moved[x] - still[x]).reshape(n, nc, self._width(x)) for x in where}
         solved = {x: self.implicit.changes(sides[x][:, :nv], sides[x][:, nv:], turned.get(x)) for x in names}
         each = self._answer_matrices(solved)
         shapes = {x: (*self.answer_shape, *self.tangent_shape(x)) for x in names}
@@ -357,12 +361,12 @@ class ClosedDerivatives:
         rows = math.prod(self.answer_shape)
         fields = [x for x in solved if x in FIELDS]
         whole = getattr(self._tree.derivatives, name)(**given, **settings, wrt=[*given, *fields])._asdict()
-        by = {x: y.reshape(self.n, rows, -1) for x, y in whole.items()}
+        by = {x: y.reshape(self.n, rows, self._width(x)) for x, y in whole.items()}
         loads = {}
         if "external" in by:
             varied = [*self._loads, *_places((), solved)]
             found = self.robot.derivatives.loop_body_forces(**self._loads, wrt=varied)._asdict()
-            loads = {x: by["external"] @ y.reshape(self.n, rows, -1) for x, y in found.items()}
+            loads = {x: by["external"] @ y.reshape(self.n, rows, self._width(x)) for x, y in found.items()}
         out = {}
         for x, (da, force) in solved.items():
             total = by["a"] @ da

@@ -111,7 +111,7 @@ def actuation(
         # the loops bear the rest, with multipliers of least norm
         lam[i] = np.linalg.lstsq(K[i].T, g[i] - B[i] @ u[i], rcond=tolerance)[0] if robot.nc else 0.0
     tau = (B @ u[..., None])[..., 0]
-    u = u.reshape(*batch, -1)
+    u = u.reshape(*batch, len(labels))
     return Actuation(
         {name: u[..., s] for name, s in parts.items()}, u, tau.reshape(*batch, robot.nv),
         lam.reshape(*batch, robot.nc), internal if batch else internal[0], labels,

@@ -125,7 +125,9 @@ class VariedRows:
             count = len(self.leaves)
             units = np.concatenate([np.eye(count), np.zeros((1, count))])
             columns = self.evaluated(scalars, list(units.T))
-            A = np.stack([np.broadcast_to(x, count + 1) for x in columns], axis=-1)
+            A = np.empty((count + 1, len(scalars)))
+            for k, x in enumerate(columns):
+                A[:, k] = x
             self._matrices[key] = A[:-1] - A[-1], A[-1]
         return self._matrices[key]
 

@@ -262,6 +262,10 @@ def _motions(
     from ..loops.mobility import null_motions
 
     ranks, motions = null_motions(K)
+    if not len(ranks):
+        raise ArgumentError(
+            f"linearise: q has no states; the freedoms of {robot.name!r}, which has loops, are those of its states"
+        )
     if len(np.unique(ranks)) > 1:
         raise ArgumentError(
             f"linearise: {robot.name!r} has {robot.nv - ranks.max()} to {robot.nv - ranks.min()} freedoms in the "

@@ -159,7 +159,7 @@ class Derived:
     def __call__(self, tree: ConcreteTree, *inputs: Input, **options: Any) -> Any:
         """Return the scalars of the result."""
         given = [list(x.scalars) if x.given else None for x in inputs]
-        flat = [x for scalars in given if scalars is not None for x in scalars]
+        flat = [x for scalars in given if scalars is not None for x in scalars] or list(tree.values or ())
         if all(isinstance(x, Node) for x in flat):
             return Freedoms(self._differentiated(tree, given, flat[0].graph if flat else Graph("derived"), options))
         known = tree.model.__dict__.setdefault("_derived", {})
