@@ -23,7 +23,7 @@ from .kernel.arguments import external_forces
 from .kernel.declarations import Answering, Array, Threads, delegated
 from .kernel.settings import frame_list
 from .model import Model, core_shape
-from .model.parameter_fields import FIELDS
+from .model.parameter_fields import FIELDS, hint_of
 from .model.parameter_sets import spread as spread_sets
 from .model.variation import all_varied
 
@@ -105,15 +105,16 @@ class DerivativeMethods(Answering, Model):
     @delegated("simulate.linearise", sets=True)
     def linearise(  # type: ignore[empty-body]
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
-        method: str = "semi-implicit-euler", external: Any = None, smoothing: float = 0.01,
+        method: str | None = None, external: Any = None, smoothing: float = 0.01,
         independent: Sequence[str] | None = None,
     ) -> Linearisation:  # fmt: skip
         """Return the linearised motion near a state, as the matrices A and B of dx/dt = A x + B u.
 
         x are small changes of position, in the tangent of `integrate`, and of velocity: 2 nv numbers. u is a change of
         the joint forces tau, which are zero unless given, as the velocity is. With `dt`, the matrices are those of one
-        step of `rollout` by `method`: x' = A x + B u, exactly. Dampers, friction (with its `smoothing`), springs and
-        drag take part, as in rollouts; `external` forces on bodies are constant. Batches broadcast.
+        step of `rollout` by `method`, which is "semi-implicit-euler" unless given: x' = A x + B u, exactly. Dampers,
+        friction (with its `smoothing`), springs and drag take part, as in rollouts; `external` forces on bodies are
+        constant. Batches broadcast.
 
         For a robot with loops, x has changes of some freedoms only, which determine all others: those of the joints
         in `independent`, or freedoms that are chosen well. The result's `positions` and `velocities` are their indices,
@@ -291,7 +292,7 @@ class Call:
         settings: dict[str, Any],
         method: str | None,
     ) -> None:
-        self.robot, self.method = robot, method
+        self.robot, self.method, asked_for = robot, method, question
         if "subtree" in settings and f"subtree_{question}" in _OF_SUBTREES:
             question = f"subtree_{question}" if settings["subtree"] is not None else question
             settings = settings if question.startswith("subtree") else {}
@@ -299,16 +300,18 @@ class Call:
             bodies = {"frames": robot._body_frames()} if question == "jacobians" else {}  # type: ignore[attr-defined]
             settings = {name: x for name, x in settings.items() if name != "frames"} | bodies
             question = question if bodies else f"body_{question}"
-        self.asked: Question = find(question, method)[0]
+        self.asked: Question = find_question(question)
+        self.given = self.by_name("arguments", arguments)  # first: arguments that are not one tuple shift all others
+        self.asked = find(question, method)[0]
         if robot.nc:
             require_tree(robot, question)
-        self.given = self.by_name("arguments", arguments)
         self.explicit = tuple(self.given)
         """The names of the arguments that were given; others have the defaults of the function."""
         for p in self.asked.inputs:
             if p.kind == "bodies" and p.name in self.given:
                 self.given[p.name] = external_forces(robot, self.given[p.name])
         self._settings = self._add_defaults(question, settings)
+        self._require_settings(asked_for)
         missing = [p.name for p in self.asked.inputs if not p.optional and p.name not in self.given]
         if missing:
             raise ArgumentError(f"derivatives of {question}: the argument {missing[0]!r} is missing")
@@ -329,6 +332,15 @@ class Call:
             found["frame"] = robot._subtree(found.pop("subtree", None))  # type: ignore[attr-defined]
         return found
 
+    def _require_settings(self, question: str) -> None:
+        """Raise if a setting is unknown or missing: the kernel would name a question that nobody asked."""
+        for name in self._settings:
+            if name not in self.asked.options:
+                raise unknown_name("setting", name, self.asked.options, f"derivatives of {question}")
+        for name in self.asked.options:
+            if name not in self._settings:
+                raise ArgumentError(f"derivatives of {question}: it needs the setting {name!r}, as {name}=...")
+
     @property
     def answer(self) -> tuple[int, ...]:
         """The shape of a tangent of the answer."""
@@ -345,12 +357,12 @@ class Call:
         if isinstance(values, Mapping):
             for name in values:
                 if name not in (*inputs, *more):
-                    raise unknown_name(f"name among the {what}", name, (*inputs, *more), self.asked.name)
+                    raise unknown_name(f"name among the {what}", name, (*inputs, *more), self.asked.name, hint_of(name))
             return {x: values[x] for x in (*inputs, *more) if values.get(x) is not None}
         if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) > len(inputs):
             raise ArgumentError(
                 f"derivatives of {self.asked.name}: {what} must be a tuple of at most {len(inputs)} arrays "
-                f"({', '.join(inputs)}), or a dictionary, not {type(values).__name__}"
+                f"({', '.join(inputs)}), or a dictionary, not {type(values).__name__}: all {what} are one tuple"
             )
         return {x: value for x, value in zip(inputs, values, strict=False) if value is not None}
 
@@ -359,7 +371,7 @@ class Call:
         names = self.explicit if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for x in names:
             if x not in self.given and x not in FIELDS:
-                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.asked.name)
+                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.asked.name, hint_of(x))
         if not names:
             raise ArgumentError(f"derivatives of {self.asked.name}: `wrt` names no argument")
         return tuple(x for x in (*self.given, *FIELDS) if x in names)

@@ -175,6 +175,8 @@ def test_wrong_calls_are_named() -> None:
         arm.linearise([0.0, 0.0], dt=-1.0)
     with pytest.raises(UnknownNameError, match="unknown method 'euler'"):
         arm.linearise([0.0, 0.0], dt=0.1, method="euler")
+    with pytest.raises(ArgumentError, match="`method`, here 'rk4', is that of a step"):
+        arm.linearise([0.0, 0.0], method="rk4")
     with pytest.raises(ArgumentError, match=r"'four-bar' has 1 freedom here, but the joints in `independent` have 2"):
         closed.linearise(q, independent=["drive", "elbow"])
     with pytest.raises(ArgumentError, match=r"linearise.*is open"):

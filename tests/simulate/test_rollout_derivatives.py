@@ -275,6 +275,8 @@ def test_refusals() -> None:
         PENDULUM.rollout(np.zeros((3, 2)), rest, steps=3).vjp(v=np.ones((3, 1, 2)))
     with pytest.raises(UnknownNameError, match="'mass'"):
         run.vjp(v=weights, wrt="mass")
+    with pytest.raises(UnknownNameError, match=r"vary them first, with robot\.vary\(mass=\.\.\.\)"):
+        run.vjp(v=weights, wrt="inertia")
     with pytest.raises(UnknownNameError, match="'kp'"):
         run.jvp(kp=rest)
     with pytest.raises(ArgumentError, match=r"tangent of v0 has shape \(3,\); its last dimensions must be \(2,\)"):

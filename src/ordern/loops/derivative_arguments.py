@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
+from ..model.parameter_fields import hint_of
 
 __all__ = ["CLOSED", "CORES", "arguments_and_settings", "named_arguments"]
 
@@ -40,11 +41,11 @@ def named_arguments(who: str, what: str, values: Any, inputs: Sequence[str]) -> 
     if isinstance(values, Mapping):
         for name in values:
             if name not in inputs:
-                raise unknown_name(f"name among the {what}", name, inputs, who)
+                raise unknown_name(f"name among the {what}", name, inputs, who, hint_of(name))
         return {x: values[x] for x in inputs if values.get(x) is not None}
     if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) > len(inputs):
         raise ArgumentError(
             f"derivatives of {who}: {what} must be a tuple of at most {len(inputs)} arrays ({', '.join(inputs)}), or a "
-            f"dictionary, not {type(values).__name__}"
+            f"dictionary, not {type(values).__name__}: all {what} are one tuple"
         )
     return {x: value for x, value in zip(inputs, values, strict=False) if value is not None}

@@ -24,7 +24,7 @@ from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import broadcast_shapes
 from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..model import core_shape
-from ..model.parameter_fields import FIELDS
+from ..model.parameter_fields import FIELDS, hint_of
 from .consistent import whose
 from .derivative_arguments import CLOSED, CORES, named_arguments
 from .derivative_sets import DerivativesOfSets
@@ -255,7 +255,7 @@ class ClosedDerivatives:
         names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for x in names:
             if x not in self.given and x not in FIELDS:
-                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.question)
+                raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.question, hint_of(x))
         if not names:
             raise ArgumentError(f"derivatives of {self.question}: `wrt` names no argument")
         return tuple(x for x in (*self.given, *FIELDS) if x in names)

@@ -18,7 +18,7 @@ from ..rotations import log
 if TYPE_CHECKING:
     from .parts import Body, Frame, ModelJoint, Placement
 
-__all__ = ["FIELDS", "JOINT_TERMS", "Parts", "core_shapes", "own_numbers", "starts"]
+__all__ = ["FIELDS", "JOINT_TERMS", "Parts", "core_shapes", "hint_of", "hint_of_motion", "own_numbers", "starts"]
 
 FIELDS = (
     "inertia",  # m, mx, my, mz, xx, yy, zz, xy, xz, yz about the origin of the body's own frame, in its axes
@@ -37,6 +37,24 @@ FIELDS = (
 )
 JOINT_TERMS = {"armature": "armature", "damping": "damping", "joint_friction": "friction", "stiffness": "stiffness"}
 """The fields with a number for each freedom of each joint, and the attribute of `ModelJoint` that has it."""
+
+
+def hint_of(name: object) -> str:
+    """Return how derivatives by numbers that are no field are found; empty for other names."""
+    if name not in ("mass", "com", "central_inertia"):
+        return ""
+    return (
+        "It is part of the field 'inertia', which has ten numbers for each body, and a mass multiplies all ten: "
+        "'Derivatives' in docs/parameters.md has the derivative by a mass"
+    )
+
+
+def hint_of_motion(name: object) -> str:
+    """Return the same for motions of a robot, whose fields have derivatives only where they vary."""
+    if name in FIELDS:
+        change = "mass" if name == "inertia" else "placement" if str(name).endswith("placement") else name
+        return f"Numbers of the robot have derivatives where they vary: vary them first, with robot.vary({change}=...)"
+    return hint_of(name)
 
 
 class Parts(Protocol):

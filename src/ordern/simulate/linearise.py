@@ -96,11 +96,16 @@ class Linearisation(namedtuple("Linearisation", ("A", "B"))):
 
 def linearise(
     robot: Robot, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
-    method: str = "semi-implicit-euler", external: Any = None, smoothing: float = 0.01,
+    method: str | None = None, external: Any = None, smoothing: float = 0.01,
     independent: Sequence[str] | None = None,
 ) -> Linearisation:  # fmt: skip
     """See `Robot.linearise`."""
-    choice("method", method, TABLEAUS, "linearise")
+    stepped = choice("method", "semi-implicit-euler" if method is None else method, TABLEAUS, "linearise")
+    if dt is None and method is not None:
+        raise ArgumentError(
+            f"linearise: `method`, here {method!r}, is that of a step of a rollout, and needs its length `dt`; without "
+            "both, the matrices are those of dx/dt = A x + B u"
+        )
     smoothing = positive(smoothing, "linearise: `smoothing`")
     h = None if dt is None else positive(dt, "linearise: `dt`")
     if independent is not None and not robot.nc:
@@ -108,7 +113,7 @@ def linearise(
     for x in robot.loop_table.loops:
         if x.type.timed:
             raise ArgumentError(f"linearise: loop {x.loop.name!r} is driven by time; its motion is not linearised")
-    if not robot.nc and robot.nv <= _MOST and (h is None or tableau(method).exponential) and not turning(robot):
+    if not robot.nc and robot.nv <= _MOST and (h is None or tableau(stepped).exponential) and not turning(robot):
         return _of_arm(robot, q, v, tau, external, smoothing, h)
     if robot.batch_shape:
         settings = {"dt": dt, "method": method, "smoothing": smoothing, "independent": independent}
@@ -125,7 +130,7 @@ def linearise(
     q, v, tau = (flat(np.asarray(x, float), batch, n) for x in (q, v, tau))
     loads = None if loads is None else flat(loads, batch, n, 2)
     full = _Full(robot, q, v, tau, loads, smoothing)
-    A, B, q1, v1 = full.continuous() if h is None else full.step(method, h)
+    A, B, q1, v1 = full.continuous() if h is None else full.step(stepped, h)
     rows, lift = list(range(2 * robot.nv)), np.broadcast_to(np.eye(2 * robot.nv), (n, 2 * robot.nv, 2 * robot.nv))
     if robot.nc:
         rows, lift = _reduced(robot, q, v, batch, independent)

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import Array, real
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
-from ..model.parameter_fields import FIELDS
+from ..model.parameter_fields import FIELDS, hint_of_motion
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .force_derivatives import StepForces, varied_drives, varied_loads
 from .integrators.array_machine import ArrayMachine
@@ -144,7 +144,8 @@ class _Motion:
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         for name in names:
             if name not in known:
-                raise unknown_name(f"argument in {what}", name, known, "simulate")
+                hint = "" if self.jumps else hint_of_motion(name)
+                raise unknown_name(f"argument in {what}", name, known, "simulate", hint)
         if not names:
             raise ArgumentError(f"{what} has no name of an argument; there are {', '.join(known)}")
         return tuple(x for x in known if x in names)

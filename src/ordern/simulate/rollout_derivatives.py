@@ -16,7 +16,7 @@ from ..arguments import AnyArray
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
-from ..model.parameter_fields import FIELDS
+from ..model.parameter_fields import FIELDS, hint_of_motion
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .integrators.native_derivatives import GradientLoop, SensitivityLoop
 from .rolled import Source
@@ -215,7 +215,7 @@ def _names(source: Source, wrt: str | Sequence[str] | None, what: str = "`wrt`")
     names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
     for name in names:
         if name not in known:
-            raise unknown_name(f"argument in {what}", name, known, "rollout")
+            raise unknown_name(f"argument in {what}", name, known, "rollout", hint_of_motion(name))
     if not names:
         raise ArgumentError("vjp: `wrt` names no argument")
     return tuple(x for x in known if x in names)
