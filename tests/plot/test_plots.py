@@ -75,6 +75,16 @@ def test_usual_panels(fall: on.Result) -> None:
     assert fall.plot().get_suptitle() == "puma560"
 
 
+def test_what_is_not_a_motion(fall: on.Result) -> None:
+    robot = fall.robot
+    with pytest.raises(on.ArgumentError, match=r"not an array \(6,\); `ordern.plot.mechanism\(robot, q\)` draws"):
+        robot.plot(np.zeros(6))  # type: ignore[arg-type]
+    with pytest.raises(on.ArgumentError, match=r"not an array \(2,\) of them; plot one"):
+        robot.plot(np.array([fall, None], object))  # type: ignore[arg-type]
+    with pytest.raises(on.ArgumentError, match="a motion is a Result, such as `robot.simulate` returns, not a dict"):
+        robot.plot({"q": 1})  # type: ignore[arg-type]
+
+
 def test_chosen_joints(fall: on.Result) -> None:
     (ax,) = fall.plot("q", joints=["elbow", "waist"]).axes
     assert [x.get_label() for x in ax.get_lines()] == ["waist", "elbow"]

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame
+from ..simulate.results.result import Result
 from ..simulate.results.series import names
 from .curves import chosen, curves, ends, smooth, tracking
 from .panels import TIME, Panel, energy, lines, name_events, pairs
 from .paths import flat_paths, phase, solid_paths
 from .style import INK, WIDTH, figure, finished
-
-if TYPE_CHECKING:
-    from ..simulate.results.result import Result
 
 __all__ = ["PANELS", "motion"]
 
@@ -71,6 +69,8 @@ def motion(
     >>> len(figure.axes)
     3
     """
+    if not isinstance(result, Result):
+        raise ArgumentError(f"plot: a motion is a Result, such as `robot.simulate` returns, not {_named(result)}")
     if len(result) < 2:
         raise ArgumentError(f"plot: a motion with {len(result)} samples is not a curve; at least 2 are needed")
     if not 1.0 <= width <= 100.0:
@@ -84,6 +84,18 @@ def motion(
     if first is not None:
         name_events(first, result)
     return finished(made, save, result.robot.name if title is None else title)
+
+
+def _named(given: Any) -> str:
+    """Return the words for something that is not a motion, and what to do with it."""
+    if not isinstance(given, np.ndarray):
+        return f"a {type(given).__name__}"
+    if given.dtype == object:
+        return f"an array {given.shape} of them; plot one, or several with `ordern.plot.compare`"
+    return (
+        f"an array {given.shape}; `ordern.plot.mechanism(robot, q)` draws a position, and `Result(robot, t, q, v, a, "
+        "tau)` makes a motion of arrays"
+    )
 
 
 def _panels(name: str, fine: Result, given: Result, joints: frozenset[str] | None, frames: Frames) -> list[Panel]:
