@@ -81,7 +81,7 @@ def test_what_is_not_a_motion(fall: on.Result) -> None:
         robot.plot(np.zeros(6))  # type: ignore[arg-type]
     with pytest.raises(on.ArgumentError, match=r"not an array \(2,\) of them; plot one"):
         robot.plot(np.array([fall, None], object))  # type: ignore[arg-type]
-    with pytest.raises(on.ArgumentError, match="a motion is a Result, such as `robot.simulate` returns, not a dict"):
+    with pytest.raises(on.ArgumentError, match=r"a motion is a Result, such as `robot.simulate` returns, not a dict"):
         robot.plot({"q": 1})  # type: ignore[arg-type]
 
 
