@@ -14,7 +14,10 @@ from ordern.algorithms import find
 from ordern.kernel.declarations import answers, delegated
 from ordern.simulate.options import SimulationOptions
 
-DECLARED = {name: f for name, f in inspect.getmembers(on.Robot, inspect.isfunction) if hasattr(f, "__wrapped__")}
+WRAPPED = {name: f for name, f in inspect.getmembers(on.Robot, inspect.isfunction) if hasattr(f, "__wrapped__")}
+CHECKED = {"randomise", "vary", "with_parameters"}
+"""Methods with a body, which check the names of their keywords first."""
+DECLARED = {name: f for name, f in WRAPPED.items() if name not in CHECKED}
 DELEGATED = sorted(name for name, f in DECLARED.items() if hasattr(f, "target"))
 ANSWERS = sorted(DECLARED.keys() - set(DELEGATED))
 
