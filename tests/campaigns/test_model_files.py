@@ -13,7 +13,7 @@ from pathlib import Path
 import mujoco
 import pytest
 
-from tests.campaigns.model_files import FORMATS, Outcome, compared, model_files, report, run
+from tests.campaigns.model_files import Outcome, compared, model_files, report, run
 from tests.campaigns.workers import each_in_time
 from tests.robots import ROBOTS
 
@@ -22,7 +22,7 @@ FOLDERS = {"mjcf": Path(mujoco.__file__).parent, "urdf": ROBOTS}
 
 @pytest.mark.campaign
 @pytest.mark.needs("mujoco", "pinocchio", "example_robot_data")
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", FOLDERS)
 def test_files_agree_with_other_libraries(format: str, campaign: Callable[[int, int], int]) -> None:
     files = model_files([os.environ.get("ORDERN_MODELS", FOLDERS[format])], format)
     files = files[:: max(1, len(files) // campaign(6, len(files)))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["read", "write"]
 
 _WHAT = "a Parquet file"
+_HEADER, _CHECKSUM = b"ordern", b"ordern.sha256"
 _RATIO = 64
 """Snappy makes zeros about twenty times smaller; a file that claims to hold much more is refused."""
 _ALWAYS = 1 << 24
@@ -26,8 +28,10 @@ _ALWAYS = 1 << 24
 
 def write(result: Result, about: dict[str, Any], file: BinaryIO) -> None:
     """Write the table. Pages have checksums; numbers are stored without a dictionary, as few of them repeat."""
-    parquet = library("pyarrow.parquet", _WHAT)
-    parquet.write_table(to_arrow(result), file, compression="snappy", use_dictionary=False, write_page_checksum=True)
+    parquet, table = library("pyarrow.parquet", _WHAT), to_arrow(result)
+    header = (table.schema.metadata or {}).get(_HEADER, b"")
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), _CHECKSUM: _checksum(header)})
+    parquet.write_table(table, file, compression="snappy", use_dictionary=False, write_page_checksum=True)
 
 
 def read(file: BinaryIO, size: int) -> Stored:
@@ -45,4 +49,13 @@ def read(file: BinaryIO, size: int) -> Stored:
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as e:
         raise ModelError(f"the file is not a Parquet file, or is damaged: {str(e)[:200]}") from None
     values = {name: np.asarray(table.column(name).to_numpy(), np.float64) for name in names}
-    return stored(values, (whole.metadata.metadata or {}).get(b"ordern"))
+    metadata = whole.metadata.metadata or {}
+    header = metadata.get(_HEADER)
+    if _CHECKSUM in metadata and metadata[_CHECKSUM] != _checksum(header or b""):
+        raise ModelError("the header of the file does not have its checksum: the file is damaged")
+    return stored(values, header)
+
+
+def _checksum(header: bytes) -> bytes:
+    """Return the checksum of a header: Parquet has checksums of pages, and none of metadata."""
+    return hashlib.sha256(header).hexdigest().encode()
