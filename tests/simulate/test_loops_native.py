@@ -140,10 +140,14 @@ def test_samples_do_not_depend_on_chunks_of_steps(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_singular_position_is_passed() -> None:
-    """Parallelograms lie flat twice in each turn; steps there come from Python, all others are compiled."""
+    """Parallelograms lie flat twice in each turn; steps there come from Python, all others are compiled.
+
+    They lie flat at 0.499 s. Samples are not next to it: there, velocities have an error of 3e-9 in both runs.
+    """
     robot = on.load("double-parallelogram")
-    found = agree(robot, until=np.linspace(0.0, 0.5, 6))
+    found = agree(robot, until=np.linspace(0.0, 0.6, 6))
     assert found.report.ok
+    assert found.report.loops is not None and len(found.report.loops.singular) == 3
 
 
 def test_a_checkpoint_continues_bit_for_bit(tmp_path: Path) -> None:
