@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
