@@ -320,6 +320,17 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         good.run()["q_fina"]
 
 
+def test_workers_of_another_kind_store_nothing():
+    from ordern.ensembles.engines import run_shard
+    from ordern.ensembles.stores import Memory, store_of
+
+    store, _ = store_of(None, None)
+    assert isinstance(store, Memory)
+    with pytest.raises(on.ArgumentError, match=r"compiles for .* and the run for another processor"):
+        run_shard(study(), store, "another processor", 0, 1)
+    assert not store.arrays
+
+
 _KILLED = """
 import sys
 sys.path[:0] = {path!r}

@@ -34,8 +34,6 @@ class ShardDone:
     start: int
     stop: int
     blocks: tuple[Block, ...]
-    target: str
-    worker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,9 @@ class Engine:
     wait: Callable[[set[Any]], tuple[set[Any], set[Any]]]
     cancel: Callable[[set[Any]], None]
 
-    def run(self, study: Ensemble, store: Store, shards: Iterator[tuple[int, int]]) -> Iterator[ShardDone]:
-        """Run shards, and yield their reports as they end."""
-        task: Any = _Local(study, store) if self.local else _Remote(study, store)
+    def run(self, study: Ensemble, store: Store, target: str, shards: Iterator[tuple[int, int]]) -> Iterator[ShardDone]:
+        """Run shards on workers that compile for a target, and yield their reports as they end."""
+        task: Any = _Local(study, store, target) if self.local else _Remote(study, store, target)
         waiting: set[Any] = set()
         try:
             while True:
@@ -69,11 +67,11 @@ class Engine:
 class _Local:
     """The work of a shard, in this process."""
 
-    def __init__(self, study: Ensemble, store: Store) -> None:
-        self._study, self._store, self._stopped = study, store, threading.Event()
+    def __init__(self, study: Ensemble, store: Store, target: str) -> None:
+        self._study, self._store, self._target, self._stopped = study, store, target, threading.Event()
 
     def __call__(self, shard: tuple[int, int]) -> ShardDone:
-        return run_shard(self._study, self._store, *shard, self._stopped)
+        return run_shard(self._study, self._store, self._target, *shard, self._stopped)
 
     def stop(self) -> None:
         """Let shards end after the block that they are at."""
@@ -83,8 +81,8 @@ class _Local:
 class _Remote:
     """The work of a shard, in another process: it carries the study as bytes, and each process reads it once."""
 
-    def __init__(self, study: Ensemble, store: Store) -> None:
-        self.content = _dumped((study, store))
+    def __init__(self, study: Ensemble, store: Store, target: str) -> None:
+        self.content = _dumped((study, store, target))
         self.key = hashlib.sha256(self.content).hexdigest()
 
     def __call__(self, shard: tuple[int, int]) -> ShardDone:
@@ -92,15 +90,15 @@ class _Remote:
         if found is None:
             _KNOWN.clear()
             found = _KNOWN[self.key] = pickle.loads(self.content)
-        study, store = found
-        return run_shard(study, store, *shard)
+        study, store, target = found
+        return run_shard(study, store, target, *shard)
 
     def stop(self) -> None:
         """Do nothing: the engine cancels what waits."""
 
 
-_KNOWN: dict[str, tuple[Any, Any]] = {}
-"""The study and the store of this worker process, by a digest of both."""
+_KNOWN: dict[str, tuple[Any, Any, str]] = {}
+"""The study, the store and the target of this worker process, by a digest of them."""
 
 
 def _dumped(x: Any) -> bytes:
@@ -122,10 +120,18 @@ def _dumped(x: Any) -> bytes:
 
 
 def run_shard(
-    study: Ensemble, store: Store, start: int, stop: int, stopped: threading.Event | None = None
+    study: Ensemble, store: Store, target: str, start: int, stop: int, stopped: threading.Event | None = None
 ) -> ShardDone:
-    """Run and store the blocks from `start` to before `stop`, or those up to the moment when the run is stopped."""
+    """Run and store the blocks from `start` to before `stop`, or those up to the moment when the run is stopped.
+
+    A worker that compiles for another target raises before it stores anything.
+    """
     with compiling_for(study.target):
+        if host_text() != target:
+            raise ArgumentError(
+                f"Ensemble.run: a worker (process {os.getpid()}) compiles for {host_text()}, and the run for {target}: "
+                "results would not be the same bit for bit. Use machines of one kind, or give the ensemble a `target`"
+            )
         return _run_shard(study, store, start, stop, stopped)
 
 
@@ -143,7 +149,7 @@ def _run_shard(study: Ensemble, store: Store, start: int, stop: int, stopped: th
         blocks.append(block)
     if store.journal is not None and blocks:
         store.journal.note(start, stop, study.key, blocks)
-    return ShardDone(start, stop, tuple(blocks), host_text(), f"process {os.getpid()}")
+    return ShardDone(start, stop, tuple(blocks))
 
 
 @contextmanager
@@ -159,10 +165,14 @@ def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
     elif engine == "dask":
         distributed = _distributed()
         try:
-            yield _of_dask(distributed.get_client(), workers, name)
+            present = distributed.get_client()
         except ValueError:  # there is no client
-            with distributed.Client(n_workers=workers or cores(), threads_per_worker=1) as client:
-                yield _of_dask(client, workers, name)
+            present = None
+        if present is not None:
+            yield _of_dask(present, workers, name)
+            return
+        with distributed.Client(n_workers=workers or cores(), threads_per_worker=1) as client:
+            yield _of_dask(client, workers, name)
     elif type(engine).__module__.partition(".")[0] == "distributed":
         yield _of_dask(engine, workers, name)
     elif engine == "gpu":

@@ -1,4 +1,4 @@
-"""What an ensemble keeps of each member: arrays with a row for each, by name.
+"""Things that an ensemble keeps of each member: arrays with a row for each, by name.
 
 `Ensemble(keep=["final", on.keep.series(every=10), on.keep.value("height", function)])`. Reductions over all members,
 which store nothing for each, are in `ordern.ensembles.reductions`, and are reached as `on.keep.moments` and so on.

@@ -105,7 +105,7 @@ class _Runner:
         if not left:
             return
         started, before = time.monotonic(), len(self._done)
-        for report in self._engine.run(self._study, self._store, self._shards(left)):
+        for report in self._engine.run(self._study, self._store, self._target, self._shards(left)):
             self._take(report)
             finished = len(self._done) - before
             each = (time.monotonic() - started) * self._engine.workers / max(1, finished)
@@ -126,11 +126,6 @@ class _Runner:
             at = stop
 
     def _take(self, report: ShardDone) -> None:
-        if report.target != self._target:
-            raise ArgumentError(
-                f"Ensemble.run: {report.worker} compiles for {report.target}, and this process for {self._target}: the "
-                "results would not be the same bit for bit. Use machines of one kind"
-            )
         for number, block in zip(range(report.start, report.stop), report.blocks, strict=True):
             if isinstance(self._store, Memory):
                 self._store.write(number, block)

@@ -58,7 +58,7 @@ class _Part(NamedTuple):
 
 
 class _Transformed:
-    """What the two modes have in common."""
+    """The common part of both modes."""
 
     def __init__(self, tree: RolledTree, derived: Derived, inputs: dict[str, Memory], answer: Answer) -> None:
         self.tree, self.program, self.answer, self.inputs = tree, tree.program, answer, inputs
