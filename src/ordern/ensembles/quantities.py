@@ -18,8 +18,10 @@ from .distributions import Distribution, FromSeeds
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["SAMPLINGS", "Quantities", "Quantity", "quantity", "required_members"]
+__all__ = ["PARAMETERS", "SAMPLINGS", "Quantities", "Quantity", "quantity", "required_members", "variant"]
 
+PARAMETERS = "parameters."
+"""The names of parameters begin with this."""
 SAMPLINGS = ("random", "latin-hypercube", "sobol")
 
 
@@ -124,6 +126,20 @@ class Quantities:
             warnings.simplefilter("ignore", UserWarning)  # a block need not be a power of 2
             u = engine.random(last - first)
         return np.asarray(np.clip(u, 2.0**-54, 1.0 - 2.0**-53))
+
+
+def variant(robot: Robot, numbers: Mapping[str, Any]) -> Robot:
+    """Return a robot with other parameters, given by names such as "parameters.mass.link7"; others are left out."""
+    fields: dict[str, Any] = {}
+    for name, x in numbers.items():
+        if not name.startswith(PARAMETERS):
+            continue
+        field, _, of = name.removeprefix(PARAMETERS).partition(".")
+        if of:
+            fields.setdefault(field, {})[of] = x
+        else:
+            fields[field] = x
+    return robot.vary(**fields) if fields else robot
 
 
 def required_members(given: Mapping[str, Quantity], members: Any) -> int:

@@ -13,6 +13,7 @@ from ..arguments import AnyArray
 from ..errors import ArgumentError, OrdernError, UnknownNameError
 from ..records import dataclass
 from .members import Members
+from .quantities import variant
 from .reductions import State
 
 if TYPE_CHECKING:
@@ -108,18 +109,7 @@ def _divergence(members: Members, k: int) -> str:
 
 def _variant(study: Ensemble, drawn: dict[str, AnyArray], rows: slice | int) -> Robot:
     """Return the robot with the parameters of some members, or of one."""
-    fields: dict[str, Any] = {}
-    for name, x in drawn.items():
-        if name.startswith("parameters."):
-            field, _, of = name.removeprefix("parameters.").partition(".")
-            values = x[rows] if len(x) > 1 else x[0]
-            if of:
-                fields.setdefault(field, {})[of] = values
-            else:
-                fields[field] = values
-    if not fields:
-        return study.robot
-    return study.robot.vary(**fields)
+    return variant(study.robot, {name: x[rows] if len(x) > 1 else x[0] for name, x in drawn.items()})
 
 
 def _whole(study: Ensemble, drawn: dict[str, AnyArray], failures: dict[int, str], count: int) -> Robot:

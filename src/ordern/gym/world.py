@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import AnyArray, positive
 from ..ensembles.distributions import Distribution
 from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_quantities
-from ..ensembles.quantities import Quantities, Quantity
+from ..ensembles.quantities import Quantities, Quantity, variant
 from ..errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -105,14 +105,7 @@ class World:
     def moving(self) -> Robot:
         """The robot, with the parameters of each environment."""
         if self._variant is None:
-            fields: dict[str, Any] = {}
-            for name, x in self._numbers.items():
-                field, _, of = name.removeprefix("parameters.").partition(".")
-                if of:
-                    fields.setdefault(field, {})[of] = x
-                else:
-                    fields[field] = x
-            self._variant = self.robot.vary(**fields) if fields else self.robot
+            self._variant = variant(self.robot, self._numbers)
         return self._variant
 
     def observations(self) -> AnyArray:
