@@ -22,6 +22,8 @@ import ordern as on
 DOCS = Path(__file__).parents[2] / "docs"
 CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
 PAGES = sorted((DOCS / "api").glob("*.md"))
+pytestmark = pytest.mark.needs("gymnasium")
+"""The reference has the environments of `ordern.gym`, whose classes are derived from Gymnasium's."""
 MODULES = ("control.trajectories", "control.controllers", "grasping.contacts", "plot", "robots", "rotations")
 """Modules that users reach as `on.trajectories` and so on; their names are public too."""
 

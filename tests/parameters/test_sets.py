@@ -124,7 +124,7 @@ def test_pickles() -> None:
         ("check", lambda r: r.check()),
         ("to_urdf", lambda r: r.to_urdf()),
         ("operators", lambda r: r.operators(r.neutral())),
-        ("symbolic", lambda r: on.symbolic(r, "gravity_force")),
+        pytest.param("symbolic", lambda r: on.symbolic(r, "gravity_force"), marks=pytest.mark.needs("sympy")),
         ("a robot as data", to_plain),
     ],
 )
