@@ -48,9 +48,9 @@ def test_the_test_sees_misfits() -> None:
 def texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
-    def keep(text: str) -> bytes:
+    def keep(text: str, level: int = 1) -> bytes:
         found.append(text)
-        return engine.compile_object(text)
+        return engine.compile_object(text, level)
 
     monkeypatch.setenv("ORDERN_CACHE", "off")
     for module in (program, adaptive, fixed):

@@ -48,7 +48,7 @@ def test_code_calls_no_library(
     robot = on.load("yamane-branched-30" if way == "rolled" or question == "mass_matrix" else "puma560")
     texts = []
 
-    def keep(text: str) -> bytes:
+    def keep(text: str, level: int = 1) -> bytes:
         texts.append(text)
         return b""
 
