@@ -20,6 +20,7 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .arguments import positive
 from .centroidal import CentroidalMethods
+from .derivatives import SecondDerivativeMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
 from .joints import Fixed, Joint, Placement, placement
@@ -30,7 +31,6 @@ from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
 from .model.checks import require_one_set
 from .parameters import ParameterMethods
-from .second_derivatives import SecondDerivativeMethods
 
 if TYPE_CHECKING:
     from .check import Report

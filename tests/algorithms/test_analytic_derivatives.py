@@ -78,7 +78,7 @@ def test_ways_of_running_agree(question: str, seed: int, way: str) -> None:
 @pytest.mark.parametrize("most", [1, 10_000], ids=["long", "short"])
 def test_matrices_by_some_of_the_arguments(question: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By one argument, by all, and by others beside them, as of robots that are too long for one piece of code."""
-    monkeypatch.setattr("ordern.derivatives._MOST_AT_ONCE", most)
+    monkeypatch.setattr("ordern.derivatives.call._MOST_AT_ONCE", most)
     robot = random_robot(5, 3, (on.Revolute, on.Spherical))
     given, last = _given(robot, question, 3, more=False), QUESTIONS[question][2]
     ask = getattr(robot.derivatives, question)

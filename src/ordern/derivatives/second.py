@@ -1,21 +1,8 @@
-"""Derivatives of second order as methods of robots: products with Hessians, Hessians, and whole second derivatives.
+"""Derivatives of second order, as methods of robots: products with Hessians, Hessians, and whole second derivatives.
 
 Derivatives are questions, and questions have derivatives: a product with a Hessian is the rate of a gradient along
 tangents. Second derivatives of all numbers of an answer are Hessians with unit cotangents, which are a batch; of long
 answers, they are the rates of matrices of derivatives along all unit tangents.
-
-Those of forward dynamics come from Hessians of inverse dynamics. With the acceleration a(q, v, tau), its first
-derivatives a_x, and the row m_k of the inverse mass matrix for each of its numbers a_k,
-
-    H        = Hessian of m_k . ID(q, v, a) at constant m_k
-    a_k,xy   = -(H_xy + H_xa a_y + (H_ya a_x)^T),        H_va = H_aa = 0,        H_x tau = 0
-
-So a batch of Hessians, one for each k, and products with the matrices a_q, a_v and a_tau = M^-1 are enough.
-
-Reference: Singh, Russell and Wensing 2023, On second-order derivatives of rigid-body dynamics: theory and
-implementation, sec. V: from inverse to forward dynamics.
-Differs: the rows of M^-1 are the weights of a Hessian, which has fewer numbers than the second derivatives of inverse
-dynamics, and needs no product with M^-1 afterwards.
 """
 
 from __future__ import annotations
@@ -28,25 +15,25 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .algorithms import questions
-from .algorithms.derivatives.hessian import pairs_of
-from .algorithms.registry import find_question
-from .arguments import AnyArray
-from .compile.run.result_pool import FROM_BYTES, ResultPool
-from .derivatives import CLOSED, Call, DerivativeMethods, Named, named_tuple
-from .errors import ArgumentError
-from .kernel.declarations import Threads
-from .model.parameter_fields import FIELDS
+from ..algorithms import questions
+from ..algorithms.derivatives.hessian import pairs_of
+from ..algorithms.registry import find_question
+from ..arguments import AnyArray
+from ..compile.run.result_pool import FROM_BYTES, ResultPool
+from ..errors import ArgumentError
+from ..kernel.declarations import Threads
+from ..model.parameter_fields import FIELDS
+from .call import CLOSED, Call, Named, named_tuple
+from .methods import DerivativeMethods
+from .second_dynamics import SecondDynamics, all_pairs, zeros
 
 if TYPE_CHECKING:
-    from .robot import Robot
+    from ..robot import Robot
 
 __all__ = ["SecondDerivativeMethods", "SecondDerivatives"]
 
 _MOST_AT_ONCE = 5000
 """The number of first derivatives up to which the matrices are differentiated, not products with two tangents."""
-_CHUNK = 2**19
-"""The number of rates that are in memory at a time: about what the second cache holds."""
 
 
 class SecondDerivativeMethods(DerivativeMethods):
@@ -105,7 +92,7 @@ class SecondDerivativeMethods(DerivativeMethods):
         call, rows = _called(self, question, arguments, settings, method)
         names = _varied(call, wrt)
         if _is_forward_dynamics(call, names):
-            found = _OfForwardDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
+            found = SecondDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
         else:
             found = _hessians(call, names, [_padded(call, question, cotangent, rows)], threads, spread=False)
         return _by_pairs("Hessian", names)(*found)
@@ -156,11 +143,11 @@ class SecondDerivatives:
         call, rows = _called(self._robot, question, given, named, method)
         names = _varied(call, wrt)
         if _is_forward_dynamics(call, names):
-            found = _OfForwardDynamics(call, threads).all(names, self._array)
+            found = SecondDynamics(call, threads).all(names, self._array)
         else:
             found = _general(call, names, threads)
         if rows is not None:
-            ends = [len(call.tangent_shape(x)) + len(call.tangent_shape(y)) for x, y in _pairs(names)]
+            ends = [len(call.tangent_shape(x)) + len(call.tangent_shape(y)) for x, y in all_pairs(names)]
             found = [_first(x, rows, end) for x, end in zip(found, ends, strict=True)]
         return _by_pairs("SecondDerivative", names)(*found)
 
@@ -181,7 +168,7 @@ def _called(
     """
     if not robot.nc or question not in CLOSED:
         return Call(robot, question, arguments, settings, method), None
-    from .loops.second_order import regular_arguments, rows_of
+    from ..loops.second_order import regular_arguments, rows_of
 
     mechanism = cast("Robot", robot)
     rows = rows_of(mechanism, question)
@@ -230,14 +217,9 @@ def _is_forward_dynamics(call: Call, names: Sequence[str]) -> bool:
     return same and not call.robot.batch_shape
 
 
-def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return all pairs of arguments, each in their order."""
-    return [(x, y) for k, y in enumerate(names) for x in names[: k + 1]]
-
-
 def _by_pairs(title: str, names: Sequence[str]) -> Any:
     """Return the class of named tuples with a name for each pair of arguments."""
-    return named_tuple(title, tuple(f"{x}_{y}" for x, y in _pairs(names)))
+    return named_tuple(title, tuple(f"{x}_{y}" for x, y in all_pairs(names)))
 
 
 def _general(call: Call, names: Sequence[str], threads: Threads) -> list[AnyArray]:
@@ -259,8 +241,8 @@ def _general(call: Call, names: Sequence[str], threads: Threads) -> list[AnyArra
             parts = call.split("Rates", firsts, call.answer)(rates)
             for x, part in zip(firsts, parts, strict=True):
                 found[x, y] = call.moved(part, [y], (*call.answer, *call.tangent_shape(x)))
-    ends = {(x, y): (*call.answer, *call.tangent_shape(x), *call.tangent_shape(y)) for x, y in _pairs(names)}
-    return [found.get(pair, _zeros((*call.batch, *end), call.dtype)) for pair, end in ends.items()]
+    ends = {(x, y): (*call.answer, *call.tangent_shape(x), *call.tangent_shape(y)) for x, y in all_pairs(names)}
+    return [found.get(pair, zeros((*call.batch, *end), call.dtype)) for pair, end in ends.items()]
 
 
 def _hessians(
@@ -273,8 +255,8 @@ def _hessians(
         shape = (*flat.shape[:-1], *call.tangent_shape(x), *call.tangent_shape(y))
         start, stop = stop, stop + math.prod(shape[flat.ndim - 1 :])
         found[x, y] = flat[..., start:stop].reshape(shape)
-    ends = {(x, y): (*call.tangent_shape(x), *call.tangent_shape(y)) for x, y in _pairs(names)}
-    return [found.get(pair, _zeros((*flat.shape[:-1], *end), flat.dtype)) for pair, end in ends.items()]
+    ends = {(x, y): (*call.tangent_shape(x), *call.tangent_shape(y)) for x, y in all_pairs(names)}
+    return [found.get(pair, zeros((*flat.shape[:-1], *end), flat.dtype)) for pair, end in ends.items()]
 
 
 def _by_two_tangents(call: Call, x: str, y: str, threads: Threads) -> AnyArray:
@@ -282,89 +264,3 @@ def _by_two_tangents(call: Call, x: str, y: str, threads: Threads) -> AnyArray:
     units = call.units(x)
     rates = call.spread().derived("jvp", (x,), units).along_units(y, threads)
     return call.moved(rates, [x, y], call.answer)
-
-
-def _zeros(shape: tuple[int, ...], dtype: Any) -> AnyArray:
-    """Return zeros that take no memory, and that cannot be written to."""
-    return np.broadcast_to(np.zeros((), dtype), shape)
-
-
-class _OfForwardDynamics:
-    """The second derivatives of forward dynamics, from Hessians of inverse dynamics."""
-
-    def __init__(self, call: Call, threads: Threads, batch: tuple[int, ...] = ()) -> None:
-        """Solve for the acceleration and its first derivatives, in a batch at least of this shape."""
-        self._call, self._threads, self._n = call, threads, call.robot.nv
-        self._batch = np.broadcast_shapes(call.batch, batch)
-        given = {name: call.flattened(name, self._batch) for name in call.given}
-        state = Call(call.robot, "forward_dynamics", given, {}, call.method)
-        ask = call.robot.derivatives.forward_dynamics
-        self._J = ask(**given, wrt=("q", "v", "tau"), method=call.method, threads=threads)
-        self._given = {name: x for name, x in given.items() if name != "tau"} | {"a": state.answered(threads)}
-
-    def weighted(self, names: Sequence[str], weights: ArrayLike) -> list[AnyArray]:
-        """Return the second derivatives of the weighted sum of accelerations by all pairs of arguments."""
-        n, dtype, shape = self._n, self._call.dtype, (*self._batch, self._n, self._n)
-        w = np.broadcast_to(np.asarray(weights, dtype), (*self._batch, n)).reshape(math.prod(self._batch), n)
-        found = {pair: np.empty((len(w), n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
-        wrt = self._varied(names)
-        if wrt:
-            kernel, required, optional = self._inverse.kernel("hessian", wrt)
-            before, after = ([self._given[x] for x in names] for names in (required, optional))
-            pairs = pairs_of("inverse_dynamics", wrt)
-            rows = -(self._J.tau @ w[:, :, None])[:, :, 0]
-            H = kernel(*before, rows, *after, threads=self._threads).reshape(len(w), len(pairs), n, n)
-            blocks = {pair: H[:, m] for m, pair in enumerate(pairs)}
-            _set(found, blocks, self._J._asdict(), np.empty((len(w), n, n), dtype))
-        return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
-
-    @property
-    def _inverse(self) -> Call:
-        return Call(self._call.robot, "inverse_dynamics", self._given, {}, None)
-
-    def _varied(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the arguments of inverse dynamics by whose pairs second derivatives are needed."""
-        return tuple(x for x in ("q", "v", "a") if x in names or (x == "a" and "q" in names))
-
-    def all(self, names: Sequence[str], array: Callable[..., AnyArray]) -> list[AnyArray]:
-        """Return the second derivatives by all pairs of arguments, in arrays that `array` makes.
-
-        The Hessians of some states at a time are in memory that the kernel uses again, so that it stays in a cache.
-        """
-        n, count, dtype = self._n, math.prod(self._batch), self._call.dtype
-        found = {pair: array(pair, (count, n, n, n), dtype) for pair in pairs_of("forward_dynamics", names)}
-        wrt = self._varied(names)
-        if wrt:
-            kernel, required, optional = self._inverse.kernel("hessian", wrt)
-            pairs = pairs_of("inverse_dynamics", wrt)
-            step = max(1, _CHUNK // max(1, 4 * n**3))
-            more = np.empty((n, n, n), dtype)
-            for start in range(0, count, step):
-                before, after = (
-                    [self._given[x][start : start + step, None] for x in names] for names in (required, optional)
-                )
-                rows = -self._J.tau[start : start + step]
-                H = kernel(*before, rows, *after, threads=self._threads).reshape(len(rows), n, len(pairs), n, n)
-                for k, blocks in enumerate(H, start):
-                    by_pair = {pair: blocks[:, m] for m, pair in enumerate(pairs)}
-                    J = {x: matrices[k] for x, matrices in self._J._asdict().items()}
-                    _set({pair: x[k] for pair, x in found.items()}, by_pair, J, more)
-                del H, blocks, by_pair  # their memory is used again
-        shape = (*self._batch, n, n, n)
-        return [found[x].reshape(shape) if x in found else _zeros(shape, dtype) for x in _pairs(names)]
-
-
-def _set(
-    found: dict[tuple[str, str], AnyArray], H: dict[tuple[str, str], AnyArray], J: dict[str, AnyArray], more: AnyArray
-) -> None:
-    """Set second derivatives of accelerations from Hessians, whose weights are negative; `more` is scratch memory."""
-    for (x, y), out in found.items():
-        if x == "v":
-            out[...] = H["v", "v"]
-            continue
-        np.matmul(H["q", "a"], J[y], out=out if y == "tau" else more)
-        if y == "q":
-            H["q", "q"] += more
-            np.add(H["q", "q"], np.swapaxes(more, -1, -2), out=out)
-        elif y == "v":
-            np.add(more, H["q", "v"], out=out)

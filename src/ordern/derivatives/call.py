@@ -1,4 +1,4 @@
-"""Derivatives of all questions as methods of robots: products with tangents and cotangents, and whole matrices."""
+"""One question with its arguments by name, of which derivatives are asked."""
 
 from __future__ import annotations
 
@@ -6,33 +6,31 @@ import inspect
 import math
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .algorithms import Question, find, questions
-from .algorithms.derivatives.analytic import analytic
-from .algorithms.derivatives.derived import derived_name, tangent_kind
-from .algorithms.method_limits import require_tree
-from .algorithms.registry import find_question
-from .arguments import AnyArray
-from .errors import ArgumentError, unknown_name
-from .kernel.arguments import external_forces
-from .kernel.declarations import Answering, Array, Threads, delegated
-from .kernel.settings import frame_list
-from .model import Model, core_shape
-from .model.parameter_fields import FIELDS, hint_of
-from .model.parameter_sets import spread as spread_sets
-from .model.variation import all_varied
+from ..algorithms import Question, find
+from ..algorithms.derivatives.derived import derived_name, tangent_kind
+from ..algorithms.method_limits import require_tree
+from ..algorithms.registry import find_question
+from ..arguments import AnyArray
+from ..errors import ArgumentError, unknown_name
+from ..kernel.arguments import external_forces
+from ..kernel.declarations import Threads
+from ..kernel.settings import frame_list
+from ..model import core_shape
+from ..model.parameter_fields import FIELDS, hint_of
+from ..model.parameter_sets import spread as spread_sets
+from ..model.variation import all_varied
 
 if TYPE_CHECKING:
-    from .kernel import Kernel
-    from .robot import Robot
-    from .simulate.linearise import Linearisation
+    from ..kernel import Kernel
+    from .methods import DerivativeMethods
 
-__all__ = ["CLOSED", "Call", "DerivativeMethods", "Derivatives", "named_tuple"]
+__all__ = ["CLOSED", "Call", "Named", "named_tuple"]
 
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
@@ -47,238 +45,6 @@ _OF_FRAMES = ("poses", "velocities", "accelerations", "jacobians")
 _OF_SUBTREES = ("subtree_kinetic_energy", "subtree_potential_energy")
 _MOST_AT_ONCE = 1000
 """The number of derivatives up to which one piece of code computes all of them."""
-
-
-class DerivativeMethods(Answering, Model):
-    """Derivatives of the answers to questions by their arguments."""
-
-    def jvp(
-        self, question: str, arguments: Sequence[ArrayLike] | Named, tangents: Sequence[ArrayLike | None] | Named,
-        method: str | None = None, threads: Threads = None, **settings: Any,
-    ) -> Array:  # fmt: skip
-        """Return the rate of an answer while its arguments vary along tangents: J t, in the shape of the answer.
-
-        `arguments` are those of the question, in order or by name. `tangents` are in the same order, None for an
-        argument that is constant, or by name, fields of `robot.parameters` included. The tangent of a position is a
-        velocity of shape (..., nv), along which `integrate` moves it; that of a pose is the velocity of the frame in
-        its own axes, (..., 6). `settings` are those of the question, such as the frame.
-
-        >>> import ordern as on
-        >>> arm = on.load("double-pendulum")
-        >>> arm.jvp("gravity_force", ([0.3, 0.2],), ([1.0, 0.0],)).shape
-        (2,)
-        """
-        closed = self._closed(question, arguments, settings, method, threads)
-        if closed is not None:
-            return np.asarray(closed.jvp(tangents))
-        call = Call(self, question, arguments, settings, method)
-        along = call.by_name("tangents", tangents, FIELDS)
-        if not along:
-            raise ArgumentError(f"jvp of {question}: give a tangent of at least one argument")
-        call.vary_parameters(along)
-        return call.ask("jvp", tuple(along), list(along.values()), threads)
-
-    def vjp(
-        self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
-        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, **settings: Any,
-    ) -> Any:  # fmt: skip
-        """Return the gradient of the sum of cotangent times answer by the arguments: J^T w, a named tuple.
-
-        `arguments` are as for `jvp`; `wrt` names those that vary, by default all that are given; it may name fields of
-        `robot.parameters`, such as "inertia", as well. The cotangent has the shape of the answer; that of a position
-        has the shape of a velocity, and so has a gradient by a position.
-
-        >>> import ordern as on
-        >>> arm = on.load("double-pendulum")
-        >>> g = arm.vjp("potential_energy", ([0.3, 0.2],), 1.0)
-        >>> bool(abs(g.q - arm.gravity_force([0.3, 0.2])).max() < 1e-14)
-        True
-        """
-        closed = self._closed(question, arguments, settings, method, threads)
-        if closed is not None:
-            return closed.vjp(cotangent, wrt)
-        call = Call(self, question, arguments, settings, method)
-        names = call.varied(wrt)
-        call.vary_parameters(names)
-        return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
-
-    @delegated("simulate.linearise", sets=True)
-    def linearise(  # type: ignore[empty-body]
-        self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
-        method: str | None = None, external: Any = None, smoothing: float = 0.01,
-        independent: Sequence[str] | None = None,
-    ) -> Linearisation:  # fmt: skip
-        """Return the linearised motion near a state, as the matrices A and B of dx/dt = A x + B u.
-
-        x are small changes of position, in the tangent of `integrate`, and of velocity: 2 nv numbers. u is a change of
-        the joint forces tau, which are zero unless given, as the velocity is. With `dt`, the matrices are those of one
-        step of `rollout` by `method`, which is "semi-implicit-euler" unless given: x' = A x + B u, exactly. Dampers,
-        friction (with its `smoothing`), springs and drag take part, as in rollouts; `external` forces on bodies are
-        constant. Batches broadcast.
-
-        For a robot with loops, x has changes of some freedoms only, which determine all others: those of the joints
-        in `independent`, or freedoms that are chosen well. The result's `positions` and `velocities` are their indices,
-        and `lift @ x` are the changes of all positions and velocities.
-
-        >>> import ordern as on
-        >>> A, B = on.load("double-pendulum").linearise([3.14, 0.0])
-        >>> A.shape, B.shape
-        ((4, 4), (4, 2))
-        """
-
-    def _closed(
-        self, question: str, arguments: Any, settings: dict[str, Any], method: str | None, threads: Threads
-    ) -> Any:
-        """Return the derivatives of a function that keeps loops closed; None for another function or a tree."""
-        if question not in CLOSED or not (self.nc or question == "actuation"):
-            return None
-        from .loops.derivatives import closed_derivatives
-
-        return closed_derivatives(cast("Robot", self), question, arguments, settings, method, threads)
-
-    @delegated("simulate.rollout_derivatives", sets=True)
-    def rollout_vjp(
-        self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
-        *, q: ArrayLike | None = None, v: ArrayLike | None = None, wrt: str | Sequence[str] | None = None,
-        threads: Threads = None, **settings: Any,
-    ) -> Any:  # fmt: skip
-        """Return the gradient of the sum of weights times the states of a rollout by its arguments: a named tuple.
-
-        The arguments and settings are those of `rollout`; `q`, `v` and `wrt` are those of `Rollout.vjp`, whose result
-        is the same. Use this function where the states are not needed, or were computed elsewhere: it takes the steps
-        itself.
-        """
-
-    @delegated("simulate.rollout_derivatives", sets=True)
-    def rollout_jvp(
-        self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
-        *, tangents: Named, threads: Threads = None, **settings: Any,
-    ) -> Any:  # fmt: skip
-        """Return the rates (q, v) of the states of a rollout while arguments vary along tangents.
-
-        The arguments and settings are those of `rollout`; `tangents` are by the names of arguments, as in
-        `Rollout.jvp`.
-        """
-
-    @cached_property
-    def derivatives(self) -> Derivatives:
-        """The derivatives of each question: `robot.derivatives.forward_dynamics(q, v, tau).q` is (..., nv, nv)."""
-        return Derivatives(self)
-
-
-class Derivatives:
-    """The derivatives of the answers of a robot, as matrices: a function for each question, with the question's name.
-
-    It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
-    that are given, and of fields of `robot.parameters`), `method` and `threads`. It returns a named tuple with an array
-    for each of them: the shape of the answer, then the shape of the argument. Positions vary in the tangent of
-    `integrate`, poses in that of their frame.
-    """
-
-    def __init__(self, robot: DerivativeMethods) -> None:
-        self._robot = robot
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name in CLOSED and (self._robot.nc or name == "actuation"):
-            return partial(self._of_closed, name)
-        found = self._function(find_question(name).name)
-        self.__dict__[name] = found
-        return found
-
-    def _function(self, question: str) -> Callable[..., Any]:
-        """Return the function of a question. Calls like earlier ones skip all checks but those of the arguments."""
-        known: dict[Any, Callable[..., Any]] = {}
-
-        def ask(
-            *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
-            threads: Threads = None, **named: Any,
-        ) -> Any:  # fmt: skip
-            if threads is not None or named:
-                return self._of(question, arguments, wrt, method, threads, named)[0]
-            usual: Any = len(arguments)
-            if wrt is not None or method is not None:
-                usual = (usual, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
-            fast = known.get(usual)
-            if fast is not None:
-                return fast(*arguments)
-            answer, fast = self._of(question, arguments, wrt, method, None, {})
-            if fast is not None:
-                known[usual] = fast
-            return answer
-
-        return ask
-
-    def __dir__(self) -> list[str]:
-        return [*(asked.name for asked in questions()), "actuation"]
-
-    def __repr__(self) -> str:
-        return f"<Derivatives of {self._robot.name!r}: one function for each question, such as forward_dynamics>"
-
-    def _of_closed(
-        self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
-        threads: Threads = None, **named: Any,
-    ) -> Any:  # fmt: skip
-        """Return the matrices of a function that keeps loops closed."""
-        from .loops.derivative_arguments import arguments_and_settings
-
-        given, settings = arguments_and_settings(question, arguments, named)
-        return self._robot._closed(question, given, settings, method, threads).matrices(wrt)
-
-    def _of(
-        self, question: str, arguments: tuple[ArrayLike, ...], wrt: str | Sequence[str] | None, method: str | None,
-        threads: Threads, named: dict[str, Any],
-    ) -> tuple[Any, Callable[..., Any] | None]:  # fmt: skip
-        """Return the derivatives, and a fast function for calls like this one, if there is one."""
-        asked = find_question(question)
-        inputs = [p.name for p in asked.inputs]
-        if len(arguments) > len(inputs):
-            raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
-        given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
-        call = Call(self._robot, question, given, named, method)
-        names = call.varied(wrt)
-        if any(x in FIELDS for x in names):
-            return self._by_parameters(call, names, arguments, method, threads, named)
-        count = sum(math.prod(call.tangent_shape(x)) for x in names)
-        few = math.prod(call.answer) * count <= _MOST_AT_ONCE
-        whole = analytic(self._robot, call.asked.name, method)
-        chosen = () if whole is None else tuple(x for x in names if x in whole.arguments)
-        if whole is not None and (names == whole.arguments or (chosen and not few)):
-            kernel, required, optional = call.named_kernel(whole.question, whole.method)
-            split = _stacked(chosen, whole.arguments)
-        elif few:
-            chosen = names
-            kernel, required, optional = call.kernel("jacobian", names)
-            split = call.split("Derivative", names, call.answer)
-        else:
-            return named_tuple("Derivative", names)(*[call.products(x, threads) for x in names]), None
-        found = split(kernel(*(call.given[x] for x in (*required, *optional)), threads=threads))
-        if chosen != names:
-            by_name = found._asdict() | {x: call.products(x, threads) for x in names if x not in chosen}
-            return named_tuple("Derivative", names)(**by_name), None
-        if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
-            return found, None
-        return found, _composed(split, kernel.single)
-
-    def _by_parameters(
-        self, call: Call, names: tuple[str, ...], arguments: tuple[ArrayLike, ...], method: str | None,
-        threads: Threads, named: dict[str, Any],
-    ) -> tuple[Any, None]:  # fmt: skip
-        """Return the derivatives by arguments, and by fields of parameters."""
-        found: dict[str, Any] = {}
-        others = tuple(x for x in names if x not in FIELDS)
-        if others:
-            given = {
-                x: y for x, y in call.given.items() if x not in [p.name for p in call.asked.inputs[: len(arguments)]]
-            }
-            part, _ = self._of(call.asked.name, arguments, others, method, threads, given | named)
-            found = part._asdict()
-        call.vary_parameters(names)
-        for x in names:
-            if x in FIELDS:
-                found[x] = call.matrix(x, threads)
-        return named_tuple("Derivative", names)(*(found[x] for x in names)), None
 
 
 class Call:
@@ -395,6 +161,11 @@ class Call:
         kind = next(p.kind for p in self.asked.inputs if p.name == name)
         return core_shape(self.robot, tangent_kind(kind))
 
+    def has_few(self, names: Iterable[str]) -> bool:
+        """Return whether the derivatives by these arguments are few enough for one piece of code."""
+        columns = sum(math.prod(self.tangent_shape(x)) for x in names)
+        return math.prod(self.answer) * columns <= _MOST_AT_ONCE
+
     def kernel(self, mode: str, wrt: tuple[str, ...]) -> tuple[Kernel, list[str], list[str]]:
         """Return the kernel of a derivative, and the names of the required and optional arguments that it takes."""
         return self.named_kernel(derived_name(mode, self.asked.name, wrt), self.method)
@@ -448,7 +219,7 @@ class Call:
 
     def matrix(self, name: str, threads: Threads) -> AnyArray:
         """Return the derivatives by one field of parameters."""
-        if math.prod(self.answer) * math.prod(self.tangent_shape(name)) > _MOST_AT_ONCE:
+        if not self.has_few((name,)):
             return self.products(name, threads)
         flat = self.ask("jacobian", (name,), [], threads)
         return flat.reshape((*flat.shape[:-1], *self.answer, *self.tangent_shape(name)))
@@ -515,26 +286,6 @@ class Call:
         """Return the same call, whose arguments have one more dimension of the batch."""
         given = {x: self._spread(x) for x in self.given}
         return Call(spread_sets(self.robot), self.asked.name, given, self._settings, self.method)
-
-
-def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[AnyArray], Any]:
-    """Return a function that gives the matrices by some of the arguments names, out of an array of all of them."""
-    made, picks = named_tuple("Derivative", names), [arguments.index(x) for x in names]
-    new = tuple.__new__  # single states take microseconds, of which other ways to make the tuple would be a third
-
-    def function(found: AnyArray) -> Any:
-        if found.ndim != 3:
-            return made(*[found[..., k, :, :] for k in picks])
-        if len(picks) == 3:
-            return new(made, (found[0], found[1], found[2]))
-        return made(*[found[k] for k in picks])
-
-    return function
-
-
-def _composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
-    """Return a function that splits an answer."""
-    return lambda *given: split(single(*given))
 
 
 @lru_cache(maxsize=256)
