@@ -24,14 +24,15 @@ from .parts import (
     Shape,
     placement,
 )
-from .piece import Piece, Runner, packed, piece
-from .port_arrays import Input, Output
+from .piece import Piece, RowAnswer, Runner, packed, piece
+from .port_arrays import ArrayNumbers, Input, Output
 from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
 from .positions import NamedPosition
 from .tables import Kind
 from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values
 
 __all__ = [
+    "ArrayNumbers",
     "BASE",
     "PORT_KINDS",
     "SHAPES",
@@ -65,6 +66,7 @@ __all__ = [
     "Output",
     "PathEnd",
     "Piece",
+    "RowAnswer",
     "PlacedFrame",
     "Placement",
     "PortKind",

@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import TraceError
 from ..graph import Scalar
 from ..spatial import FixedSize
@@ -47,20 +50,35 @@ class ConcreteTree(Tree):
         if values is not None:
             needed = varied_rows(model, regroup)
             entry = needed.evaluated(needed.nodes, values).__getitem__
-        t = model.tables
-        rows: list[list[Scalar]]
+        self.rows = regrouped(model.tables) if regroup and entry is None else model.tables.rows
+        """The numbers of the bodies, if none of them vary."""
         self._varied: VariedRows | None = None
         if entry is not None:
             self._varied, self._entry = varied_rows(model, regroup), entry
-            rows = self._varied.rows
-        else:
-            rows = (regrouped(t) if regroup else t.rows).tolist()
-        if entry is not None and self._varied is not None:
-            rows = [self._varied.filled(row, entry, number) for row in rows]
+
+    @cached_property
+    def _index(self) -> list[Index]:
+        """The bodies, with their numbers."""
+        t, number = self.model.tables, self.number
+        rows: list[list[Scalar]]
+        if self._varied is not None:
+            rows = [self._varied.filled(row, self._entry, number) for row in self._varied.rows]
         elif number is not None:
-            rows = [[number(x) for x in row] for row in rows]
-        self._index = [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
-        self._parent = [Index(int(p)) for p in t.parent]
+            rows = [[number(x) for x in row] for row in self.rows.tolist()]
+        else:
+            rows = self.rows.tolist()
+        return [Index(k, t.kinds[t.kind[k]], rows[k].__getitem__) for k in range(len(rows))]
+
+    @cached_property
+    def _parent(self) -> list[Index]:
+        """The parents of the bodies."""
+        return [Index(int(p)) for p in self.model.tables.parent]
+
+    def number_rows(self, bodies: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the numbers of several bodies, one row for each."""
+        if self._varied is None and self.number is None:
+            return self.rows[bodies]
+        return np.array([self._index[k].row(slice(None)) for k in bodies])
 
     @property
     def gravity(self) -> Sequence[Scalar]:

@@ -16,7 +16,7 @@ import numpy as np
 from ..arguments import AnyArray
 from ..records import dataclass
 
-__all__ = ["Piece", "Runner", "packed", "piece"]
+__all__ = ["Piece", "RowAnswer", "Runner", "packed", "piece"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,13 @@ class Piece:
     def __call__(self, *values: Any) -> tuple[AnyArray, ...]:
         """Run the function, as it is written."""
         return self.function(*values)
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswer:
+    """The result of an algorithm on arrays of bodies, with a row for each of its numbers."""
+
+    rows: AnyArray
 
 
 Runner = Callable[..., tuple[AnyArray, ...]]

@@ -11,6 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import TraceError
 from ..graph import Scalar
 from ..spatial import Force, Freedoms
@@ -21,12 +24,39 @@ from .ports import AXES, check_block, core_shape, core_size, port_kind
 if TYPE_CHECKING:
     from .tree import Tree
 
-__all__ = ["Input", "Output", "Zeros"]
+__all__ = ["ArrayNumbers", "Input", "Output", "Zeros"]
 
 Address = Any
 """An int, or an affine expression of indices."""
 Where = Any
 """A body, a freedom, or a pair of bodies or freedoms."""
+
+
+class ArrayNumbers(Sequence[Any]):
+    """The numbers of an argument, of shape (..., size), as a sequence of arrays with one number for each state."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch."""
+        return self._array.shape[:-1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the numbers."""
+        return self._array.dtype
+
+    def __len__(self) -> int:
+        return self._array.shape[-1]
+
+    def __getitem__(self, k: Any) -> Any:
+        return [self[j] for j in range(*k.indices(len(self)))] if isinstance(k, slice) else self._array[..., k]
+
+    def rows(self, places: NDArray[np.int64]) -> NDArray[Any]:
+        """Return numbers by their places (rows, numbers), as an array (rows, batch, numbers)."""
+        return np.moveaxis(self._array[..., places], -2, 0)
 
 
 class _Array:
@@ -65,8 +95,8 @@ class _Array:
         first = self._tree.start(axis.start, i) * stride
         return [first + stride * k for k in range(count)]
 
-    def _numbers(self, i: Index) -> tuple[Scalar, ...]:
-        """Read the numbers of a body's part."""
+    def numbers(self, i: Index) -> tuple[Scalar, ...]:
+        """Read the numbers of a body's part, as they are in the array."""
         read, rest = self._read, self._rest
         return tuple([read(at + more) for at in self._entries(i) for more in rest])
 
@@ -77,13 +107,26 @@ class Input(_Array):
     given = True
     """True if the caller gave it."""
 
+    def rows(self, bodies: NDArray[np.int64]) -> Any:
+        """Return the numbers of bodies with joints of one kind, as they are in the array: (bodies, batch, numbers)."""
+        tables = self._tree.model.tables
+        ((axis, stride),) = self._ranges
+        count = 1 if axis.count is None else axis.count(tables.kinds[tables.kind[bodies[0]]].joint)
+        start = bodies if axis.start == "body" else {"q": tables.q_start, "v": tables.v_start}[axis.start][bodies]
+        within = [stride * k + more for k in range(count) for more in self._rest]
+        return self.scalars.rows(start[:, None] * stride + np.array(within, np.int64))
+
+    def part(self, i: Index, numbers: Any) -> Any:
+        """Return a body's part of the argument from its numbers in the array."""
+        value = self.kind.value(numbers)
+        if self.kind.turned:
+            return Force(i.turn.apply(value.angular), i.turn.apply(value.linear))
+        return i.coordinates(self._name, value) if self._ranges else value
+
     def __getitem__(self, where: Where) -> Any:
         if not isinstance(where, Index):
             return self._read(self._number(where))
-        value = self.kind.value(self._numbers(where))
-        if self.kind.turned:
-            return Force(where.turn.apply(value.angular), where.turn.apply(value.linear))
-        return where.coordinates(self._name, value) if self._ranges else value
+        return self.part(where, self.numbers(where))
 
 
 class Zeros(Input):
@@ -94,8 +137,17 @@ class Zeros(Input):
     def __init__(self, tree: Tree, kind: str) -> None:
         super().__init__(tree, kind, lambda at: 0.0)
 
+    def part(self, i: Index, numbers: Any) -> Any:
+        """Return zeros."""
+        return self.kind.value(numbers)
+
+    def rows(self, bodies: NDArray[np.int64]) -> Any:
+        """Return zeros, one row for all bodies."""
+        numbers = self.numbers(self._tree.index(int(bodies[0])))
+        return np.zeros((1, len(numbers)))
+
     def __getitem__(self, where: Where) -> Any:
-        return self.kind.value(self._numbers(where)) if isinstance(where, Index) else 0.0
+        return self.kind.value(self.numbers(where)) if isinstance(where, Index) else 0.0
 
 
 class Output(_Array):
@@ -121,7 +173,7 @@ class Output(_Array):
         )
 
     def __getitem__(self, where: Where) -> Any:
-        return Freedoms(self._numbers(where)) if isinstance(where, Index) else self._read(self._number(where))
+        return Freedoms(self.numbers(where)) if isinstance(where, Index) else self._read(self._number(where))
 
     def __setitem__(self, where: Where, value: Any) -> None:
         if isinstance(where, Index):

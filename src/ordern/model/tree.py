@@ -149,6 +149,8 @@ class Tree(ABC):
     """The number of frames in the setting `frames`: the length of arrays with a part for each."""
     runner: Runner | None = None
     """Runs pieces instead of Python."""
+    zero_array: Callable[[tuple[int, ...]], Any] | None = None
+    """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
 
     def run(self, piece: Piece, *values: Any) -> tuple[Any, ...]:
         """Apply a piece to arrays of elements."""

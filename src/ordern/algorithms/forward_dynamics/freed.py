@@ -6,6 +6,8 @@ columns that a joint lacks are zero, with a compliance E of one.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from ...model import Piece, packed, piece
@@ -13,7 +15,7 @@ from ...records import dataclass
 from ...spatial import Force, Freedoms
 from ..mobility import Mobility
 from .links import held
-from .scan import Array, Arrays, BodyArrays, Group, freedoms, times, transpose
+from .scan import Array, Arrays, BodyArrays, Group, times, transpose
 
 __all__ = ["Freed", "product"]
 
@@ -35,7 +37,7 @@ class Freed:
     @classmethod
     def of(cls, k: BodyArrays, which: Array) -> Freed:
         """Collect these quantities for some bodies."""
-        A, T, J, lacking = (x[which] for x in k.by_group(_free, 1, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
+        A, T, J, lacking = (x[which] for x in k.by_group(partial(_free, k), 1, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
         width = max(len(held(k.index[i], Freedoms(k.index[i].kind.joint.neutral())).E) for i in which)
         active, felt = k.tree.run(_active, J, k.tau[which], k.X[which])
         return cls(A, T[..., :width], J, 1.0 - lacking[..., :width], active, felt)
@@ -57,12 +59,12 @@ class Freed:
             wrenches[which] = on_body + self.active
 
 
-def _free(group: Group) -> Piece:
+def _free(k: BodyArrays, group: Group) -> Piece:
     """Return the piece that finds the mobility of each link of a group by itself, T, J and 1 - E."""
 
     def free(rows: Array, q: Array) -> Arrays:
         i = group.of(rows)
-        joint, A = held(i, freedoms(q)), Mobility.of(i.inertia)
+        joint, A = held(i, k.position(i, q)), Mobility.of(i.inertia)
         units = [Force.of(tuple(1.0 if r == c else 0.0 for r in range(6))) for c in range(6)]
         return (
             packed([x for unit in units for x in (A @ unit).scalars], 6, 6),

@@ -66,7 +66,7 @@ def kalman_scan(tree: Tree, *inputs: Input) -> Output:
     if not tree.model.nv:
         return tree.output("v")
     k = BodyArrays(tree, *inputs)
-    G, nu, Di = np.zeros_like(k.S), np.zeros_like(k.tau), k.zeros(len(k.index), *2 * k.S.shape[-1:])
+    G, nu, Di = np.zeros_like(k.S), np.zeros_like(k.tau), k.zeros(k.count, *2 * k.S.shape[-1:])
     for path in reversed(k.paths):
         _filter(k, path, G, nu, Di)
 
@@ -89,17 +89,19 @@ def _filter(k: BodyArrays, path: Array, G: Array, nu: Array, Di: Array) -> None:
     """Find the gains G, innovations nu and D^-1 of the links of a path; add its inertia and force to its carrier."""
     cuts = np.append(0, 1 + np.flatnonzero(k.regular[path[1:]]))
     ends = np.append(cuts[1:], len(path))
-    tip, half = path[:1], 0.5 * k.M[path[cuts[1:]]]
+    tip, cut, run = path[:1], path[cuts[1:]], k.tree.run
     pieces = _pieces(k, path, cuts[:-1], ends[:-1])
     at_first_cut = pieces[1][:1], pieces[2][:1]  # no force enters the piece with the tip
-    b, C = scan(combine, predict, tuple(x[1:] for x in pieces), at_first_cut, k.tree.run)
+    b, C = scan(combine, predict, tuple(x[1:] for x in pieces), at_first_cut, run)
     b = np.concatenate((k.p[tip], at_first_cut[0], b))
-    C = np.concatenate((k.M[tip], np.concatenate((at_first_cut[1], C)) + half))
-    for run, t in _steps(cuts, ends):
+    if len(cut):
+        (C,) = run(_loaded, np.concatenate((at_first_cut[1], C)), k.M[cut], _shares(k, 0.5))
+    C = np.concatenate((k.M[tip], C))
+    for on, t in _steps(cuts, ends):
         i = path[t]
         p = k.parent[i]
-        G[i], nu[i], load, weight, Di[i] = through(k, i, b[run], C[run])
-        b[run], C[run] = load + k.p[p], weight + k.M[p]
+        G[i], nu[i], load, weight, Di[i] = through(k, i, b[on], C[on])
+        b[on], C[on] = run(_onto, load, k.p[p], weight, k.M[p], _shares(k, 1.0))
     carrier = k.parent[path[-1]]
     k.p[carrier], k.M[carrier] = b[-1], C[-1]
 
@@ -107,17 +109,38 @@ def _filter(k: BodyArrays, path: Array, G: Array, nu: Array, Di: Array) -> None:
 def _pieces(k: BodyArrays, path: Array, cuts: Array, ends: Array) -> Arrays:
     """Return the elements (A, b, C, eta, J) of the pieces of a path between cuts, the first of which is at the tip."""
     n = len(cuts)
-    A, b, C = k.eye(n), k.zeros(n, 6), 0.5 * k.M[path[cuts]]
+    A, b, C, run = k.eye(n), k.zeros(n, 6), k.zeros(n, 6, 6), k.tree.run
+    if n:
+        (C[:],) = run(_loaded, C, k.M[path[cuts]], _shares(k, 0.5))
     A[:1], b[:1], C[:1] = 0.0, k.p[path[:1]], k.M[path[:1]]
     eta, J = k.zeros(n, 6), k.zeros(n, 6, 6)
-    for run, t in _steps(cuts, ends):
+    for on, t in _steps(cuts, ends):
         i, p = path[t], path[t + 1]
-        G, nu, load, weight, Di = through(k, i, b[run], C[run])
-        before = A[run], eta[run], J[run]
-        A[run], eta[run], J[run] = k.tree.run(_learned, *before, G, nu, Di, k.S[i], k.X[i], k.c[i])
-        share = np.where(t + 1 == ends[run], 0.5, 1.0).reshape(-1, *(1,) * (C.ndim - 1))
-        b[run], C[run] = load + k.p[p], weight + share * k.M[p]
+        G, nu, load, weight, Di = through(k, i, b[on], C[on])
+        before = A[on], eta[on], J[on]
+        A[on], eta[on], J[on] = run(_learned, *before, G, nu, Di, k.S[i], k.X[i], k.c[i])
+        share = _shares(k, *np.where(t + 1 == ends[on], 0.5, 1.0))
+        b[on], C[on] = run(_onto, load, k.p[p], weight, k.M[p], share)
     return A, b, C, eta, J
+
+
+def _shares(k: BodyArrays, *parts: float) -> Array:
+    """Return parts of the inertias of links, as an array with a row for each link, or one row for all."""
+    if len(set(parts)) == 1:
+        parts = parts[:1]
+    return np.array(parts, k.dtype).reshape(-1, *(1,) * (k.M.ndim - 2))
+
+
+@piece(2, 2, 1)
+def _loaded(C: Array, M: Array, share: Array) -> Arrays:
+    """Return inertias, and a part of the inertias of links."""
+    return (C + share[..., None] * M,)
+
+
+@piece(1, 1, 2, 2, 1)
+def _onto(load: Array, p: Array, weight: Array, M: Array, share: Array) -> Arrays:
+    """Return the forces and inertias that joints pass on, with those of the parents, of whose inertia only a part."""
+    return load + p, weight + share[..., None] * M
 
 
 @piece(2, 1, 2, 2, 1, 2, 2, 2, 1)

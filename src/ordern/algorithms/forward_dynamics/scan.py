@@ -14,15 +14,15 @@ Tarjan's heavy paths).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...model import Base, Bodies, Index, Input, Joints, Output, Piece, Tree, Values, packed, piece
-from ...model.tables import INERTIA
+from ...model import Index, Input, Output, Piece, RowAnswer, Tree, packed, piece
+from ...model.tables import INERTIA, Kind
 from ...records import dataclass
 from ...spatial import ArticulatedInertia, Factor, Force, Freedoms, Inertia, Motion, Spin, eliminate, leaves
 from ..composed import Array
@@ -67,7 +67,7 @@ def scan(
     odd = scan(combine, act, pairs, start, run)
     before = tuple(np.concatenate((s, o))[: (n + 1) // 2] for s, o in zip(start, odd, strict=True))
     even = run(act, tuple(x[::2] for x in elements), before)
-    found = tuple(np.empty((n, *s.shape[1:]), s.dtype) for s in even)
+    found = tuple(np.empty_like(s, shape=(n, *s.shape[1:])) for s in even)
     for x, e, o in zip(found, even, odd, strict=True):
         x[::2], x[1::2] = e, o
     return found
@@ -130,6 +130,11 @@ class Group:
     numbers: tuple[float | None, ...] = ()
     rows: Array = field(default_factory=lambda: np.zeros(0))
 
+    @property
+    def kind(self) -> Kind:
+        """The common properties of the bodies."""
+        return self.index.kind
+
     def of(self, rows: Array) -> Index:
         """Return the bodies as one, with these for the numbers that differ between them."""
         if not self.numbers:
@@ -147,18 +152,18 @@ class BodyArrays:
     group whose formulas are evaluated at once; where they are nodes of a graph, or others, each body is a group.
     """
 
-    def __init__(self, tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> None:
+    def __init__(self, tree: Tree, q: Input, qd: Input, tau: Input, external: Input, v0: Input, a0: Input) -> None:
         """Gather and compute them; angular velocities by a scan along each path."""
         self.tree, self.parent = tree, tree.model.tables.parent
-        self.index = [i for i, _ in tree.outward()]
         self.paths = _paths(self.parent.tolist())
         self._find_shape(q, qd, tau, external, v0, a0)
+        self.ports = q, qd, tau, external
         self._find_groups()
-        n, nv = len(self.index), max((1, *(i.kind.joint.nv for i in self.index)))
-        self._given = [[self._of(x, group) for x in (q, qd, tau, external)] for group in self.groups]
+        n, nv = self.count, max((1, *(kind.joint.nv for kind in tree.model.tables.kinds)))
+        self._given = [[self._of(x, group) for x in self.ports] for group in self.groups]
         # X takes motions from the parent to the body, S has the motions of the joint, M is the inertia
         shapes = (6, 6), (6, nv), (6, 6), (6,), (6,), (nv,), (6,), (3,), (10,)
-        self.X, self.S, M, vJ, bias, self.tau, load, origin, inertia = self.by_group(_joints, 4, *shapes)
+        self.X, self.S, M, vJ, bias, self.tau, load, origin, inertia = self.by_group(self._joints, 4, *shapes)
         self.M, self.p = self.zeros(n + 1, 6, 6), self.zeros(n + 1, 6)  # p is the force at zero acceleration
         self.M[:-1] = M
         self.a, self.qdd = self.zeros(n + 1, 6), self.zeros(n, nv)  # to be found; so far the base's
@@ -175,13 +180,26 @@ class BodyArrays:
             out = path[::-1]
             (x[out],) = scan(affine, moved, (A[out], b[out]), (x[self.parent[out[:1]]],), self.tree.run)
 
+    @cached_property
+    def count(self) -> int:
+        """The number of bodies."""
+        return len(self.parent)
+
+    @cached_property
+    def index(self) -> list[Index]:
+        """The bodies."""
+        return [i for i, _ in self.tree.outward()]
+
     def zeros(self, *shape: int) -> Array:
         """Return an array for so many bodies, of these shapes."""
-        return np.full((shape[0], *self._batch, *shape[1:]), 0.0, self._dtype)
+        shape = shape[0], *self._batch, *shape[1:]
+        return np.full(shape, 0.0, self.dtype) if self.tree.zero_array is None else self.tree.zero_array(shape)
 
     def eye(self, n: int) -> Array:
         """Return n unit matrices."""
-        return self.zeros(n, 6, 6) + np.eye(6).astype(self._dtype)
+        found = self.zeros(n, 6, 6)
+        found[:] = np.eye(6)
+        return found
 
     def release(self, IA: Array, bodies: Array) -> tuple[Array, Array, Array]:
         """Let the joints of these bodies give way: G = IA S D^-1, D^-1 for D = S^T IA S + armature, and IA - G D G^T.
@@ -196,7 +214,7 @@ class BodyArrays:
             if self._numbers:
                 places = self._place[bodies[inside]]
                 rows, q = (x[places] if len(x) > 1 else x for x in (rows, q))
-            found = self.tree.run(_released(group), rows, q, IA[inside])
+            found = self.tree.run(self._released(group), rows, q, IA[inside])
             G[inside, ..., :m], Di[inside, ..., :m, :m], Ia[inside] = found
         return G, Di, Ia
 
@@ -205,7 +223,7 @@ class BodyArrays:
 
         Return the results of all bodies, padded by zeros.
         """
-        found = tuple(self.zeros(len(self.index), *shape) for shape in shapes)
+        found = tuple(self.zeros(self.count, *shape) for shape in shapes)
         for group, given in zip(self.groups, self._given, strict=True):
             parts = self.tree.run(make(group), group.rows, *given[:inputs])
             for x, part, shape in zip(found, parts, shapes, strict=True):
@@ -225,8 +243,10 @@ class BodyArrays:
         found, variation = np.asarray((m > 0.0) & (least > 1e-6 * most)), self.tree.model.variation
         return found if variation is None else found & ~variation.by_joint("inertia")
 
-    def answer(self) -> Output:
+    def answer(self) -> Output | RowAnswer:
         """Return the accelerations of the joints, once they are in `qdd`."""
+        if self._numbers:
+            return RowAnswer(self._flat_accelerations())
         found = self.tree.output("v")
         for k, i in enumerate(self.index):
             found[i] = Freedoms(self.qdd[k][..., r][()] for r in range(i.kind.joint.nv))
@@ -243,19 +263,34 @@ class BodyArrays:
             found[i] = wrench
         return found
 
-    def _find_shape(self, *given: Values[object]) -> None:
-        """Find the shape of the batch and the kind of scalars, from a body that has coordinates."""
-        i = next((i for i in self.index if i.kind.joint.nv), self.index[0])
-        scalars = [x for value in given for x in leaves(value[i]) if type(x) is not float]
-        self._batch = np.broadcast_shapes(*(getattr(x, "shape", ()) for x in scalars))
-        kinds = {getattr(x, "dtype", np.dtype(object)) for x in scalars}
-        self._dtype = np.result_type(np.float32, *kinds) if kinds else np.dtype(float)
-        self._numbers = self._dtype.kind == "f"
+    def _flat_accelerations(self) -> Array:
+        """Return the accelerations of the joints, with a row for each freedom of the robot."""
+        model = self.tree.model
+        found = self.zeros(model.nv)
+        for group in self.groups:
+            if not group.kind.follows:  # otherwise the joint that it follows has the coordinates
+                for k in range(group.kind.joint.nv):
+                    found[model.tables.v_start[group.bodies] + k] = self.qdd[group.bodies, ..., k]
+        return found
+
+    def _find_shape(self, *given: Input) -> None:
+        """Find the shape of the batch and the kind of scalars."""
+        arrays = [x.scalars for x in given if x.given]
+        self._numbers = all(hasattr(x, "rows") for x in arrays)
+        if self._numbers:
+            batches, kinds = [x.batch for x in arrays], [x.dtype for x in arrays]
+        else:  # from a body that has coordinates
+            i = next((i for i in self.index if i.kind.joint.nv), self.index[0])
+            scalars = [x for value in given for x in leaves(value[i]) if type(x) is not float]
+            batches = [getattr(x, "shape", ()) for x in scalars]
+            kinds = [getattr(x, "dtype", np.dtype(object)) for x in scalars]
+        self._batch = np.broadcast_shapes(*batches)
+        self.dtype = np.result_type(np.float32, *kinds) if kinds else np.dtype(float)
 
     def _find_groups(self) -> None:
         kind = self.tree.model.tables.kind
-        self._group = np.array(kind if self._numbers else range(len(self.index)), int)
-        self._place = np.zeros(len(self.index), int)
+        self._group = np.array(kind if self._numbers else range(self.count), int)
+        self._place = np.zeros(self.count, int)
         self.groups: list[Group] = []
         for number in range(int(self._group.max()) + 1):
             where = np.flatnonzero(self._group == number)
@@ -266,32 +301,72 @@ class BodyArrays:
 
     def _together(self, number: int, bodies: Array) -> Group:
         """Return the bodies of one kind as a group."""
-        first = self.index[bodies[0]]
-        rows = [self.index[k].row(slice(None)) for k in bodies]
-        table = np.array(rows, self._dtype)
-        alike = (table == table[0]).all(axis=0)
-        numbers = tuple(x if same else None for x, same in zip(rows[0], alike, strict=True))
-        varying = table[:, ~alike].reshape(len(bodies), *(1 for _ in self._batch), -1)
-        return Group(number, first, bodies, numbers, varying)
+        rows = self.tree.number_rows(bodies)
+        alike = (rows == rows[0]).all(axis=0)
+        numbers = tuple(x if same else None for x, same in zip(rows[0].tolist(), alike, strict=True))
+        varying = rows[:, ~alike].astype(self.dtype).reshape(len(bodies), *(1 for _ in self._batch), -1)
+        return Group(number, self.tree.index(int(bodies[0])), bodies, numbers, varying)
 
     def _inside(self, bodies: Array, number: int) -> Any:
         """Return the places of the bodies of a group among some bodies."""
         inside = np.flatnonzero(self._group[bodies] == number)
         return inside if self._numbers else int(inside[0])
 
-    def _of(self, given: Values[object], group: Group) -> Array:
-        """Return an input of the bodies of a group."""
+    def _of(self, given: Input, group: Group) -> Array:
+        """Return the numbers of an argument for the bodies of a group."""
         if self._numbers:
-            columns = [self._column(x) for x in zip(*(leaves(given[self.index[k]]) for k in group.bodies), strict=True)]
-            return packed(columns, len(columns))
-        scalars = tuple(leaves(given[group.index]))
+            found = given.rows(group.bodies)
+            missing = (1,) * (len(self._batch) + 2 - found.ndim)
+            return found.reshape(len(found), *missing, *found.shape[1:]) if missing else found
+        scalars = given.numbers(group.index)
         return packed(scalars, len(scalars))
 
-    def _column(self, scalars: Sequence[Any]) -> Array:
-        """Return scalars of several bodies as one array."""
-        column = np.array(np.broadcast_arrays(*scalars), self._dtype)
-        missing = (1,) * (len(self._batch) + 1 - column.ndim)
-        return column.reshape(len(column), *missing, *column.shape[1:])
+    def position(self, i: Index, q: Array) -> Freedoms:
+        """Return the coordinates of a joint from their numbers in the argument."""
+        found: Freedoms = self.ports[0].part(i, freedoms(q))
+        return found
+
+    def _joints(self, group: Group) -> Piece:
+        """Return the piece that evaluates the joints of a group."""
+        ports = self.ports
+
+        def joints(rows: Array, *given: Array) -> Arrays:
+            i = group.of(rows)
+            values = (port.part(i, freedoms(x)) for port, x in zip(ports, given, strict=True))
+            position, velocity, tau, external = values
+            X, S, nv = i.transform(position), i.subspace(position), group.kind.joint.nv
+            force = tau - i.gyration(position, velocity)
+            return (
+                transpose(packed([x for unit in _UNITS for x in (X @ unit).scalars], 6, 6)),
+                transpose(packed([x for column in S.columns for x in column.scalars], nv, 6)),
+                packed([x for row in i.inertia.articulated().rows() for x in row], 6, 6),
+                packed((S @ velocity).scalars, 6),
+                packed(i.bias(position, velocity).scalars, 6),
+                packed(force, nv),
+                packed(external.scalars, 6),
+                packed(X.origin, 3),
+                packed(leaves(i.inertia), 10),
+            )
+
+        return Piece(joints, (1, 1, 1, 1, 1), ("joints", group.number, tuple(x.given for x in ports)))
+
+    def _released(self, group: Group) -> Piece:
+        """Return the piece that lets the joints of a group give way."""
+
+        def released(rows: Array, q: Array, IA: Array) -> Arrays:
+            i = group.of(rows)
+            upper = {(r, c): IA[..., r, c][()] for r in range(6) for c in range(r, 6)}
+            S = i.subspace(self.position(i, q))
+            G, D, left = eliminate(ArticulatedInertia.of_upper(upper), S, i.armature)
+            nv = len(G.columns)
+            units = (tuple(1.0 if r == k else 0.0 for r in range(nv)) for k in range(nv))
+            return (
+                transpose(packed([x for column in G.columns for x in column.scalars], nv, 6)),
+                packed([x for unit in units for x in D.solve(unit)], nv, nv),
+                packed([x for row in left.rows() for x in row], 6, 6),
+            )
+
+        return Piece(released, (1, 1, 2), ("released", group.number))
 
 
 Solve = Callable[[BodyArrays, Array | None], None]
@@ -341,46 +416,6 @@ def factor(A: Array) -> Factor:
     """Return symmetric positive definite matrices, factorised."""
     n = A.shape[-1]
     return Factor.of(tuple(tuple(A[..., r, c][()] for c in range(n)) for r in range(n)))
-
-
-def _joints(group: Group) -> Piece:
-    """Return the piece that evaluates the joints of a group."""
-
-    def joints(rows: Array, q: Array, qd: Array, tau: Array, external: Array) -> Arrays:
-        i, position, velocity = group.of(rows), freedoms(q), freedoms(qd)
-        X, S, nv = i.transform(position), i.subspace(position), group.index.kind.joint.nv
-        force = freedoms(tau) - i.gyration(position, velocity)
-        return (
-            transpose(packed([x for unit in _UNITS for x in (X @ unit).scalars], 6, 6)),
-            transpose(packed([x for column in S.columns for x in column.scalars], nv, 6)),
-            packed([x for row in i.inertia.articulated().rows() for x in row], 6, 6),
-            packed((S @ velocity).scalars, 6),
-            packed(i.bias(position, velocity).scalars, 6),
-            packed(force, nv),
-            packed(freedoms(external), 6),
-            packed(X.origin, 3),
-            packed(leaves(i.inertia), 10),
-        )
-
-    return Piece(joints, (1, 1, 1, 1, 1), ("joints", group.number))
-
-
-def _released(group: Group) -> Piece:
-    """Return the piece that lets the joints of a group give way."""
-
-    def released(rows: Array, q: Array, IA: Array) -> Arrays:
-        i = group.of(rows)
-        upper = {(r, c): IA[..., r, c][()] for r in range(6) for c in range(r, 6)}
-        G, D, left = eliminate(ArticulatedInertia.of_upper(upper), i.subspace(freedoms(q)), i.armature)
-        nv = len(G.columns)
-        units = (tuple(1.0 if r == k else 0.0 for r in range(nv)) for k in range(nv))
-        return (
-            transpose(packed([x for column in G.columns for x in column.scalars], nv, 6)),
-            packed([x for unit in units for x in D.solve(unit)], nv, nv),
-            packed([x for row in left.rows() for x in row], 6, 6),
-        )
-
-    return Piece(released, (1, 1, 2), ("released", group.number))
 
 
 @piece(2, 1, 1, 1, 1, 1, 1, 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import AnyArray
-from ...model import ConcreteTree, Runner, result_scalars
+from ...model import ArrayNumbers, ConcreteTree, RowAnswer, Runner, result_scalars
 
 if TYPE_CHECKING:
     from ..pipeline import Request
@@ -59,11 +59,15 @@ def interpret(
         batch = array.shape[: array.ndim - core]
         flat = array.reshape((*batch, int(np.prod(array.shape[array.ndim - core :]))))
         batches.append(batch)
-        # arrays with a batch; single numbers without, not 0-d arrays: objects compute only outside of their array
-        inputs.append(tree.input(kind, [flat[..., k] if batch else flat[k] for k in range(flat.shape[-1])]))
+        if dtype.kind == "O":  # single numbers without a batch, not 0-d arrays: objects compute only outside of them
+            inputs.append(tree.input(kind, [flat[..., k] if batch else flat[k] for k in range(flat.shape[-1])]))
+        else:
+            inputs.append(tree.input(kind, ArrayNumbers(flat)))
     batch = np.broadcast_shapes(*batches)
     with np.errstate(all="ignore"):
         answer = request.algorithm.function(tree, *inputs, **dict(request.options))
+        if isinstance(answer, RowAnswer):
+            return np.moveaxis(answer.rows, 0, -1).reshape((*batch, *shape)) + 0.0  # no negative zeros
         scalars = result_scalars(answer, math.prod(shape))
     result = np.empty((*batch, len(scalars)), dtype)
     for k, x in enumerate(scalars):
