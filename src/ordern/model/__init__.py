@@ -32,12 +32,12 @@ from .tables import Kind
 from .tree import Answer, Base, Bodies, Field, Joints, Number, PlacedFrame, Register, Tree, Values
 
 __all__ = [
-    "ArrayNumbers",
     "BASE",
     "PORT_KINDS",
     "SHAPES",
     "Actuator",
     "Answer",
+    "ArrayNumbers",
     "Base",
     "Bodies",
     "Body",
@@ -66,11 +66,11 @@ __all__ = [
     "Output",
     "PathEnd",
     "Piece",
-    "RowAnswer",
     "PlacedFrame",
     "Placement",
     "PortKind",
     "Register",
+    "RowAnswer",
     "Runner",
     "Shape",
     "TracedLoop",

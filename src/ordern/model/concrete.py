@@ -76,9 +76,7 @@ class ConcreteTree(Tree):
 
     def number_rows(self, bodies: NDArray[np.int64]) -> NDArray[Any]:
         """Return the numbers of several bodies, one row for each."""
-        if self._varied is None and self.number is None:
-            return self.rows[bodies]
-        return np.array([self._index[k].row(slice(None)) for k in bodies])
+        return self.rows[bodies] if self._varied is None and self.number is None else super().number_rows(bodies)
 
     @property
     def gravity(self) -> Sequence[Scalar]:

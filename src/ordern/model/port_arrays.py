@@ -49,7 +49,7 @@ class ArrayNumbers(Sequence[Any]):
         return self._array.dtype
 
     def __len__(self) -> int:
-        return self._array.shape[-1]
+        return int(self._array.shape[-1])
 
     def __getitem__(self, k: Any) -> Any:
         return [self[j] for j in range(*k.indices(len(self)))] if isinstance(k, slice) else self._array[..., k]

@@ -23,6 +23,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TraceError
 from ..graph import Scalar
 from ..joints.placement import snapped
 from ..spatial import ArticulatedInertia, FixedSize, Force, Freedoms, Inertia, Motion, Pose, Transform, Turn
@@ -218,6 +222,14 @@ class Tree(ABC):
     def end(self, end: PathEnd) -> PlacedFrame:
         """Return a frame of a loop."""
         return placed_frame(self.model, end.frame)
+
+    def index(self, body: int) -> Index:
+        """Return a body by its number, for texts that do not visit bodies in loops."""
+        raise TraceError("this text takes a body by its number, so that it has no loops over bodies")
+
+    def number_rows(self, bodies: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the numbers of several bodies, one row for each."""
+        return np.array([self.index(int(k)).row(slice(None)) for k in bodies])
 
     @abstractmethod
     def start(self, of: str, where: Index | Freedom) -> Any:

@@ -37,7 +37,8 @@ class Freed:
     @classmethod
     def of(cls, k: BodyArrays, which: Array) -> Freed:
         """Collect these quantities for some bodies."""
-        A, T, J, lacking = (x[which] for x in k.by_group(partial(_free, k), 1, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,)))
+        found = k.by_group(partial(_free, k), 1, (6, 6), (6, 6), (6, k.S.shape[-1]), (6,))
+        A, T, J, lacking = (x[which] for x in found)
         width = max(len(held(k.index[i], Freedoms(k.index[i].kind.joint.neutral())).E) for i in which)
         active, felt = k.tree.run(_active, J, k.tau[which], k.X[which])
         return cls(A, T[..., :width], J, 1.0 - lacking[..., :width], active, felt)

@@ -45,7 +45,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...model import Input, Output, Tree, piece
+from ...model import Input, Output, RowAnswer, Tree, piece
 from ..registry import algorithm
 from .branches import joint_accelerations, through
 from .coupled_scan import coupled
@@ -61,7 +61,7 @@ __all__ = ["combine", "kalman_scan", "predict"]
     equations="R-K (4.4)-(4.8); Jain (45), (46), (60); see docs/kalman_scan.md",
     sweeps=False,
 )
-def kalman_scan(tree: Tree, *inputs: Input) -> Output:
+def kalman_scan(tree: Tree, *inputs: Input) -> Output | RowAnswer:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
     if not tree.model.nv:
         return tree.output("v")

@@ -315,7 +315,7 @@ class BodyArrays:
     def _of(self, given: Input, group: Group) -> Array:
         """Return the numbers of an argument for the bodies of a group."""
         if self._numbers:
-            found = given.rows(group.bodies)
+            found: Array = given.rows(group.bodies)
             missing = (1,) * (len(self._batch) + 2 - found.ndim)
             return found.reshape(len(found), *missing, *found.shape[1:]) if missing else found
         scalars = given.numbers(group.index)
@@ -380,7 +380,7 @@ def declare(name: str, **about: Any) -> Callable[[Solve], Solve]:
 
     def declared(solve: Solve) -> Solve:
         @algorithm("forward_dynamics", name, sweeps=False, borrows=True, **about)
-        def accelerations(tree: Tree, *inputs: Input) -> Output:
+        def accelerations(tree: Tree, *inputs: Input) -> Output | RowAnswer:
             if not tree.model.nv:
                 return tree.output("v")
             k = BodyArrays(tree, *inputs)

@@ -21,12 +21,12 @@ from ..pipeline import Code, cached_code, piece_key
 from ..trace.layout import Layout, Operand
 from .loaded import Machine
 
-__all__ = ["Counter", "Pieces"]
+__all__ = ["CompiledPiece", "Counter", "Pieces", "cores_of", "flat_arrays", "traced_piece"]
 
 Shape = tuple[int, ...]
 
 
-_GENERAL: dict[Any, _Compiled] = {}
+_GENERAL: dict[Any, CompiledPiece] = {}
 """Pieces that are the same for all robots."""
 
 
@@ -35,13 +35,13 @@ class Pieces:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._made: dict[Any, _Compiled] = {}
+        self._made: dict[Any, CompiledPiece] = {}
 
     def __call__(self, piece: Piece, *values: Any) -> tuple[AnyArray, ...]:
         """Return the results of a piece for these arrays."""
-        arrays = list(_flat(values))
+        arrays = list(flat_arrays(values))
         dtype = np.result_type(*arrays)
-        cores = _cores(piece, arrays)
+        cores = cores_of(piece, arrays)
         if dtype not in (np.float32, np.float64) or not any(map(math.prod, cores)):
             return piece(*values)
         key, known = (piece, cores, dtype), _GENERAL if piece.general else self._made
@@ -50,7 +50,8 @@ class Pieces:
             with COMPILING:
                 made = known.get(key)
                 if made is None:
-                    made = known[key] = _Compiled(self._model, piece, values, cores, dtype.name)
+                    traced = traced_piece(piece, values, cores)
+                    made = known[key] = CompiledPiece(self._model, piece, traced, cores, dtype.name)
         return made([a for a, core in zip(arrays, cores, strict=True) if math.prod(core)])
 
 
@@ -65,21 +66,23 @@ class Counter:
         """Return the results of a piece for these arrays."""
         from ...graph import Node, count
 
-        arrays = list(_flat(values))
-        cores = _cores(piece, arrays)
+        arrays = list(flat_arrays(values))
+        cores = cores_of(piece, arrays)
         if (piece, cores) not in self._known:
-            nodes = (x for part in _traced(piece, values, cores) for x in part.flat if isinstance(x, Node))
+            nodes = (x for part in traced_piece(piece, values, cores) for x in part.flat if isinstance(x, Node))
             self._known[piece, cores] = count(nodes)
         batches = (a.shape[: a.ndim - len(core)] for a, core in zip(arrays, cores, strict=True))
         self.counts = self.counts + self._known[piece, cores] * math.prod(np.broadcast_shapes(*batches))
         return piece(*values)
 
 
-class _Compiled:
+class CompiledPiece:
     """A piece as compiled code, for elements of one shape."""
 
-    def __init__(self, model: Model, piece: Piece, values: Any, cores: tuple[Shape, ...], dtype: str) -> None:
-        results = _traced(piece, values, cores)
+    def __init__(
+        self, model: Model, piece: Piece, results: tuple[AnyArray, ...], cores: tuple[Shape, ...], dtype: str
+    ) -> None:
+        """Compile the results that tracing the piece gave, or load them from the cache."""
         self._shapes = [x.shape for x in results]
         ends = np.cumsum([0, *(x.size for x in results)]).tolist()
         self._parts = [slice(a, b) for a, b in pairwise(ends)]
@@ -97,6 +100,7 @@ class _Compiled:
         self._machine = Machine(code, Layout(inputs, output, code.lanes), None, "piece", dtype)
 
     def __call__(self, arrays: list[AnyArray]) -> tuple[AnyArray, ...]:
+        """Return the results for arrays of elements."""
         found = self._machine.run(arrays, None)
         batch = found.shape[:-1]
         return tuple(
@@ -104,21 +108,21 @@ class _Compiled:
         )
 
 
-def _flat(values: Any) -> Iterator[AnyArray]:
+def flat_arrays(values: Any) -> Iterator[AnyArray]:
     """Yield the arrays among values and tuples of values."""
     for x in values:
         if isinstance(x, tuple):
-            yield from _flat(x)
+            yield from flat_arrays(x)
         else:
             yield x
 
 
-def _cores(piece: Piece, arrays: list[AnyArray]) -> tuple[Shape, ...]:
+def cores_of(piece: Piece, arrays: list[AnyArray]) -> tuple[Shape, ...]:
     """Return the shape of an element of each array."""
     return tuple(a.shape[a.ndim - rank :] for a, rank in zip(arrays, piece.ranks, strict=True))
 
 
-def _traced(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[AnyArray, ...]:
+def traced_piece(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[AnyArray, ...]:
     """Trace a piece for one element whose numbers are leaves; empty arrays are not inputs."""
     from ...graph import Graph
 

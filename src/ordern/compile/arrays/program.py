@@ -1,0 +1,150 @@
+"""A program on arrays: what a text that works on all bodies at once does, as a list of steps.
+
+Each array is a table of rows, one for each body or pair of bodies. A row holds the numbers of an element, such as a
+6x6 matrix, for each state of the batch. A step applies a piece to rows of some tables and writes rows of new ones, or
+copies rows. The steps are the same for all states of a robot: a machine that runs them needs no Python per body.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...arguments import AnyArray
+from ...model import Piece
+from ...records import dataclass
+
+__all__ = ["Apply", "Copy", "Program", "Rows", "Table", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of rows: its number, how many rows it has, and the numbers of a row for each state."""
+
+    number: int
+    rows: int
+    width: int
+    batched: bool
+    """True if a row has its numbers for each state of the batch; False if for all states at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a table in an order: first, first + step, ... or those that `places` lists."""
+
+    count: int
+    first: int = 0
+    step: int = 1
+    places: NDArray[np.int64] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, places: AnyArray) -> Rows:
+        """Return rows by their places; evenly spaced ones need no list."""
+        count = len(places)
+        if count < 2:
+            return cls(count, int(places[0]) if count else 0, 1)
+        step = int(places[1] - places[0])
+        if (np.diff(places) == step).all():
+            return cls(count, int(places[0]), step)
+        return cls(count, places=np.ascontiguousarray(places, np.int64))
+
+    @property
+    def all_places(self) -> NDArray[np.int64]:
+        """The places of the rows."""
+        return self.first + self.step * np.arange(self.count) if self.places is None else self.places
+
+    def some(self, which: slice | AnyArray) -> Rows:
+        """Return some of the rows."""
+        if isinstance(which, slice) and self.places is None:
+            r = range(self.count)[which]
+            return Rows(len(r), self.first + self.step * r.start, self.step * r.step)
+        return Rows.of(self.all_places[which])
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Rows of a table, and of each row the numbers at some places, in an order."""
+
+    table: Table
+    rows: Rows
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Apply a piece to rows of tables; each result is a new table."""
+
+    piece: Piece
+    cores: tuple[tuple[int, ...], ...]
+    """The shapes of the elements of the inputs."""
+    inputs: tuple[View, ...]
+    results: tuple[Table, ...]
+    traced: tuple[AnyArray, ...] = field(compare=False)
+    """The elements of the results, as nodes of a graph whose leaves are (input, number); inputs without numbers do not
+    count."""
+    count: int
+    """The number of elements. An input with a single row is the same for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy rows to rows of another table; a source with one row, or one number, is the same for all."""
+
+    source: View
+    target: View
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The steps, in order."""
+
+    steps: tuple[Apply | Copy, ...]
+    tables: tuple[Table, ...]
+    inputs: tuple[Table, ...]
+    """The tables of the arguments: a row of one number for each number of the argument."""
+    constants: dict[int, AnyArray]
+    """The numbers of tables that are known, by the number of the table: (rows, width)."""
+    zeros: frozenset[int]
+    """The numbers of tables that start as zeros."""
+    result: Table
+
+    def last_uses(self) -> list[int]:
+        """Return for each table the number of the last step that reads or writes it."""
+        found = [-1] * len(self.tables)
+        for k, step in enumerate(self.steps):
+            for table in used(step):
+                found[table.number] = k
+        found[self.result.number] = len(self.steps)
+        return found
+
+    @property
+    def numbers(self) -> int:
+        """The largest total of numbers per state of tables that live at the same time."""
+        last, size, most = self.last_uses(), 0, 0
+        seen: set[int] = set()
+        for k, step in enumerate(self.steps):
+            for table in used(step):
+                if table.number not in seen:
+                    seen.add(table.number)
+                    size += table.rows * table.width
+            most = max(most, size)
+            for table in set(used(step)):
+                if last[table.number] == k:
+                    size -= table.rows * table.width
+        return most
+
+
+def used(step: Apply | Copy) -> list[Table]:
+    """Return the tables that a step reads or writes."""
+    if isinstance(step, Copy):
+        return [step.source.table, step.target.table]
+    return [*(x.table for x in step.inputs), *step.results]
+
+
+def width(core: Sequence[int]) -> int:
+    """Return how many numbers an element has."""
+    return math.prod(core)
