@@ -74,7 +74,12 @@ class Bound:
         return varied_rows(self.structure, regroup).arrays(scalars, self.values)
 
     def require_inertia(self) -> None:
-        """Raise an error that names the first set of numbers in which a joint meets no inertia."""
+        """Raise an error that names the first set of numbers in which a joint meets no inertia.
+
+        Numbers of other array libraries are not checked: they may not be known yet. Answers are NaN then.
+        """
+        if type(self.values) is not np.ndarray:
+            return
         if self._has_inertia or self._are_solid():
             self._has_inertia = True
             return

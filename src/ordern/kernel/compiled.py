@@ -18,6 +18,7 @@ from ..errors import ArgumentError, ModelError
 from ..forking import COMPILING
 from ..graph import Counts
 from .arguments import DOUBLE, SINGLE, Arguments, stored
+from .elsewhere import ELSEWHERE, is_elsewhere
 from .fast_path import add_fallback
 from .runners import Interpreted, Runner
 
@@ -92,25 +93,29 @@ class Compiled(Runner):
         return states
 
     def _general(self, given: Sequence[Any], out: AnyArray | None, threads: int | None) -> AnyArray:
+        if is_elsewhere(given):
+            return ELSEWHERE
         arrays, dtype = self.arguments.checked(given, out, threads)
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out)
         machine = self.machine("float64" if dtype is DOUBLE else "float32")  # `dtype.name` makes a new string
-        return self._run(machine, arrays, out, threads)
+        return self.run(machine, arrays, out, threads)
 
     def _varied(self, given: Sequence[Any], out: AnyArray | None, threads: int | None, varied: Bound) -> AnyArray:
         """Return the answer for a varied robot, whose numbers are the last argument of the code."""
+        if is_elsewhere(given, varied):
+            return ELSEWHERE
         arrays, dtype = self.arguments.checked(given, out, threads)
         if dtype is not SINGLE and dtype is not DOUBLE:
             return self._text.computed(arrays, dtype, out, varied)
         machine = self.machine("float64" if dtype is DOUBLE else "float32")
         if machine.code.numbers == ():  # it reads no number that varies: all sets have the same answer
             self.arguments.require_fit([*arrays, varied.values], out)
-            found, core = self._run(machine, arrays, None, threads), len(self.arguments.output)
+            found, core = self.run(machine, arrays, None, threads), len(self.arguments.output)
             batch = np.broadcast_shapes(found.shape[: found.ndim - core], varied.shape)
             spread = np.array(np.broadcast_to(found, (*batch, *self.arguments.output)))
             return stored(self.request.question.name, spread, out) if out is not None or spread.ndim else spread[()]
-        return self._run(machine, [*arrays, varied.numbers(self.request, machine.code, dtype)], out, threads)
+        return self.run(machine, [*arrays, varied.numbers(self.request, machine.code, dtype)], out, threads)
 
     def single(self, varied: Bound) -> Callable[..., Any] | None:
         """Return a fast function of one state for a varied robot with one set of numbers; None if there is none.
@@ -129,7 +134,7 @@ class Compiled(Runner):
         emitted, numbers = self._emitted[0], varied.numbers(self.request, machine.code, DOUBLE)
         return lambda *given: emitted(*given, numbers)
 
-    def _run(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, threads: int | None) -> AnyArray:
+    def run(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, threads: int | None) -> AnyArray:
         """Return the answer of machine code for arrays that were checked, but for their shapes."""
         batch, count = self.arguments.batch(arrays), 1
         if batch:  # without one, there is one state, or the call itself names what is wrong

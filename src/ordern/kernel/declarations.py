@@ -107,12 +107,18 @@ def answers(declared: F) -> F:
 
 
 def delegated(
-    module: str, function: str | None = None, *, sets: bool = False, kinematic: bool = False
+    module: str,
+    function: str | None = None,
+    *,
+    sets: bool = False,
+    kinematic: bool = False,
+    differentiable: bool = False,
 ) -> Callable[[F], F]:
     """Turn a declaration into a method that calls a function with the same parameters in a module of this package.
 
     Robots with many sets of parameters are refused, unless the function handles `sets`, or it is `kinematic`: of
-    kinematics alone, so that sets of masses do not matter.
+    kinematics alone, so that sets of masses do not matter. With `differentiable`, arguments of JAX or PyTorch go to
+    the function that `ordern.worlds` has for their library.
     """
 
     def made(declared: F) -> F:
@@ -124,7 +130,12 @@ def delegated(
                 robot = for_kinematics(self, declared.__name__)
             elif not sets and isinstance(self, Model):
                 require_one_set(self, declared.__name__)
-            return getattr(import_module(f"ordern.{module}"), name)(robot, **bound(self, given, named))
+            values = bound(self, given, named)
+            if differentiable:
+                elsewhere = import_module("ordern.worlds").delegate(declared.__name__, self, values)
+                if elsewhere is not None:
+                    return elsewhere(robot, **values)
+            return getattr(import_module(f"ordern.{module}"), name)(robot, **values)
 
         method.target = module, name  # type: ignore[attr-defined]
         return cast("F", update_wrapper(method, declared))

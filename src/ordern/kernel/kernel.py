@@ -22,11 +22,12 @@ from .arguments import Arguments
 from .bound import Bound, bound
 from .compiled import Compiled
 from .composed import PieceCounts
+from .elsewhere import ELSEWHERE, elsewhere
 from .fast_path import add_fallback
 from .runners import Composed, InPieces, Interpreted, Runner
 from .settings import with_frames
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "made_runner"]
 
 
 _LONGEST_STRAIGHT = 60
@@ -67,15 +68,22 @@ class Kernel:
         if model.variation is not None:
             from .varied import varied_runner
 
-            self.request, self._runner, self._varied = varied_runner(model, self.request, _made_runner)
+            self.request, self._runner, self._varied = varied_runner(model, self.request, made_runner)
             return
-        self._runner = _made_runner(model, self.request)
+        self._runner = made_runner(model, self.request)
 
     def __call__(self, *arguments: Any, out: AnyArray | None = None, threads: int | None = None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
-        if self._varied is not None:
-            return self._runner(arguments, out, threads, self._varied)
-        return self._runner(arguments, out, threads)
+        found = self._runner(arguments, out, threads, self._varied)
+        if found is ELSEWHERE:
+            elsewhere_found: AnyArray = elsewhere(self, arguments, out, threads)
+            return elsewhere_found
+        return found
+
+    @property
+    def runner(self) -> Runner:
+        """The object that computes, which all robots of one structure share."""
+        return self._runner
 
     @property
     def code(self) -> Code:
@@ -228,7 +236,7 @@ def _checked(
     return asked, algorithm
 
 
-def _made_runner(model: Model, request: Request) -> Runner:
+def made_runner(model: Model, request: Request) -> Runner:
     """Return a runner of a request about a model."""
     ports, output = request.ports, request.question.output
     return _runner(request, Arguments(model, request.question.name, ports, output, request.frames))

@@ -18,6 +18,7 @@ from ..errors import ArgumentError, CompileError
 from ..graph import Counts
 from .arguments import Arguments, stored
 from .composed import PieceCounts, count_calls
+from .elsewhere import ELSEWHERE, is_elsewhere
 
 if TYPE_CHECKING:
     from .bound import Bound
@@ -37,8 +38,10 @@ class Runner(ABC):
     ) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer.
 
-        `varied` has the numbers of a varied robot.
+        `varied` has the numbers of a varied robot. Arguments of other array libraries give ELSEWHERE.
         """
+        if is_elsewhere(given, varied):
+            return ELSEWHERE
         arrays, dtype = self.arguments.checked(given, out, threads)
         return self.computed(arrays, dtype, out, varied)
 

@@ -91,6 +91,10 @@ class ConcreteTree(Tree):
         numbers = self._varied.filled(list(self._varied.frames.values())[place], self._entry)
         return lambda: numbers
 
+    def entry(self, place: int) -> Scalar:
+        """Return a number that varies, by its place among those that code reads (see `varied_rows`)."""
+        return self._entry(place)
+
     def index(self, body: int) -> Index:
         """Return a body, by its number."""
         return self._index[body]

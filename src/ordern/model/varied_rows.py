@@ -110,7 +110,7 @@ class VariedRows:
         """Return n scalars for values (*leading, count), as an array (*leading, n)."""
         found = np.empty((*values.shape[:-1], len(scalars)))
         if self.is_affine and values.shape[-1] * len(scalars) <= _LARGEST_MATRIX:
-            A, b = self._matrix(scalars)
+            A, b = self.matrix(scalars)
             np.matmul(values, A, out=found)
             found += b
             return found
@@ -118,7 +118,7 @@ class VariedRows:
             found[..., k] = x
         return found
 
-    def _matrix(self, scalars: Sequence[Scalar]) -> tuple[Array, Array]:
+    def matrix(self, scalars: Sequence[Scalar]) -> tuple[Array, Array]:
         """Return A (count, n) and b (n,) of scalars that are b + values A."""
         key = tuple(x.index if isinstance(x, Node) else x for x in scalars)
         if key not in self._matrices:

@@ -39,7 +39,16 @@ from .analytic import analytic, has_text
 from .hessian import Varied, hessian, joints_of_freedoms, pairs_of
 from .implicit import ImplicitDynamics
 
-__all__ = ["MODES", "derived_name", "derived_question", "find_derived", "tangent_kind", "way_of_differentiation"]
+__all__ = [
+    "MODES",
+    "derived_name",
+    "derived_question",
+    "find_derived",
+    "new_name",
+    "tangent_kind",
+    "way_of_differentiation",
+    "word",
+]
 
 MODES = ("jvp", "vjp", "jacobian", "hessian")
 _TANGENTS = {"q": "v", "pose": "motion", "poses": "motions", "body_poses": "body_motions", "loop_q": "loop_v"}
@@ -92,21 +101,21 @@ def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Ques
         if x not in inputs:
             raise unknown_name("argument", x, inputs, base_name)
     varied = [
-        replace(inputs[x], name=_new_name(f"{x}_tangent", inputs), kind=tangent_kind(inputs[x].kind), optional=False)
+        replace(inputs[x], name=new_name(f"{x}_tangent", inputs), kind=tangent_kind(inputs[x].kind), optional=False)
         for x in wrt
     ]
     out = tangent_kind(base.output)
-    kinds = " ".join(_word(p.kind) for p in varied)
+    kinds = " ".join(word(p.kind) for p in varied)
     if mode == "jvp":
         extra, output = varied, out
     elif mode == "hessian":
         tangents = {x: p.kind for x, p in zip(wrt, varied, strict=True)}
-        tables = (f"(table {_word(tangents[x])} {_word(tangents[y])})" for x, y in pairs_of(base_name, wrt))
-        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {' '.join(tables)}"
+        tables = (f"(table {word(tangents[x])} {word(tangents[y])})" for x, y in pairs_of(base_name, wrt))
+        extra, output = [Port(new_name("cotangent", inputs), out)], f"flat {' '.join(tables)}"
     elif mode == "vjp":
-        extra, output = [Port(_new_name("cotangent", inputs), out)], f"flat {kinds}"
+        extra, output = [Port(new_name("cotangent", inputs), out)], f"flat {kinds}"
     else:
-        extra, output = [], f"table {_word(out)} {kinds}"
+        extra, output = [], f"table {word(out)} {kinds}"
     # tangents come before optional arguments, which may be missing
     required = [p for p in base.inputs if not p.optional or p.name in wrt]
     needed = [replace(p, optional=False) for p in required]
@@ -114,12 +123,12 @@ def _derived(name: str, mode: str, base: Question, wrt: tuple[str, ...]) -> Ques
     return replace(base, name=name, inputs=(*needed, *extra, *optional), output=output)
 
 
-def _word(kind: str) -> str:
+def word(kind: str) -> str:
     """Return the name of a kind as one word of another name."""
     return f"({kind})" if " " in kind else kind
 
 
-def _new_name(name: str, taken: Container[str]) -> str:
+def new_name(name: str, taken: Container[str]) -> str:
     """Return a name that no argument has: the derivative of a derivative has two tangents of one argument."""
     return name if name not in taken else next(x for k in count(2) if (x := f"{name}{k}") not in taken)
 
@@ -313,7 +322,7 @@ class Derived:
 
     def _added(self, name: str) -> str:
         """Return the name of an argument that the derivative adds to those of the base question."""
-        return _new_name(name, [p.name for p in self.base.inputs])
+        return new_name(name, [p.name for p in self.base.inputs])
 
     def _units(
         self, by_name: dict[str, Any], maps: dict[str, _Positions], wrt: tuple[str, ...] | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...forking import COMPILING
+from ...records import dataclass
 from ..trace.layout import Layout
 from .engine import Engine
 from .numpy_api import make_function, make_ufunc
@@ -19,11 +20,27 @@ if TYPE_CHECKING:
     from ..pipeline import Code
     from ..trace.rolled_tables import Data
 
-__all__ = ["Machine"]
+__all__ = ["Entry", "Machine"]
 
 Array = NDArray[Any]
 
 _FUNCTIONS = ("loop", "call", "prepare", "bind")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The loop over batches of a kernel, for callers that are machine code, too."""
+
+    loop: int
+    """The address of a function (args, dimensions, steps, data) as NumPy's inner loops are. `args` are the addresses
+    of the inputs, of a workspace, and of the result; `steps` the bytes from state to state of each, and then the bytes
+    along each dimension of each, the workspace's one included."""
+    data: int
+    """The last argument."""
+    workspace: int
+    """The size of a workspace in bytes; it is aligned to 64. A workspace serves one call at a time."""
+    owner: Any
+    """The code lives as long as this has references."""
 
 
 class Machine:
@@ -52,6 +69,11 @@ class Machine:
         with np.errstate(all="ignore"):  # NaN is a valid result
             found: Array = self._ufunc(*arrays, workspace) if out is None else self._ufunc(*arrays, workspace, out=out)
             return found
+
+    @property
+    def entry(self) -> Entry:
+        """The entry point for other machine code."""
+        return Entry(self._engine.address("loop"), self._address, self._bytes, (self._engine.keeper, self._data))
 
     def _new_workspace(self) -> Array:
         raw = np.zeros(self._bytes + 64, np.uint8)

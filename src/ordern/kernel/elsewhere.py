@@ -1,0 +1,40 @@
+"""Arguments of other array libraries: a runner leaves them to the module of their library.
+
+Runners look at types only where a call is not one of plain arrays, which machine code has checked by then: so calls
+with NumPy arrays do not get slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..arguments import AnyArray
+    from .bound import Bound
+    from .kernel import Kernel
+
+__all__ = ["ELSEWHERE", "elsewhere", "is_elsewhere"]
+
+ELSEWHERE = cast("AnyArray", NotImplemented)
+"""The result of a runner that leaves a call to another array library."""
+
+_PLAIN = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64})
+
+
+def is_elsewhere(given: Sequence[Any], varied: Bound | None = None) -> bool:
+    """Return True if an argument, or a number of a varied robot, may be an array of another library than NumPy."""
+    if varied is not None and type(varied.values) is not np.ndarray:
+        return True
+    if _PLAIN.issuperset(map(type, given)):
+        return False
+    worlds = import_module("ordern.worlds")  # a higher layer
+    return any(worlds.library_of(x) is not None for x in given)
+
+
+def elsewhere(kernel: Kernel, given: Sequence[Any], out: Any, threads: int | None) -> Any:
+    """Return the answer of a kernel in the library of its arguments."""
+    return import_module("ordern.worlds").answer(kernel, given, out, threads)

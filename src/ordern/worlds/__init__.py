@@ -1,0 +1,104 @@
+"""Array libraries: a call is answered in the library that its arguments come from.
+
+NumPy arrays and Python numbers fit everywhere. A call with JAX arrays or PyTorch tensors returns such; a call with both
+is an error. Types are known by the names of their modules, so this module imports no array library: a library is
+imported by the one who made the array.
+
+Each library has a module of its name in this package, with two functions:
+
+    answer(kernel, arguments, out, threads)     the answer of a kernel
+    delegate(name)                              the function for a method of robots that is not one kernel, or None
+
+`operators` has what they share: a question about a robot as a pure function of arrays, and its derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
+
+__all__ = ["answer", "delegate", "library", "library_of"]
+
+_LIBRARIES = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy"}
+"""The names of libraries, by the packages that define their types."""
+_MODULES = {"JAX": "jax", "PyTorch": "torch"}
+"""The libraries that have a module here, and its name."""
+
+
+def library_of(x: Any) -> str | None:
+    """Return the library of an array, or of the first array in a list or dictionary; None for NumPy and all else."""
+    if isinstance(x, Mapping):
+        return next(filter(None, map(library_of, x.values())), None)
+    if isinstance(x, (list, tuple)):
+        return next(filter(None, map(library_of, x)), None) if x and not isinstance(x[0], (int, float)) else None
+    kind: Any = type(x)
+    return _of_type(kind)
+
+
+@lru_cache(maxsize=256)
+def _of_type(kind: type) -> str | None:
+    """Return the library of a type: that of the first of its base classes that is from a known package."""
+    found = (_LIBRARIES.get(str(base.__module__).partition(".")[0]) for base in kind.__mro__)
+    return next(filter(None, found), None)
+
+
+def library(where: str, arguments: Mapping[str, Any]) -> str | None:
+    """Return the library of all arguments of a call, by name; None if all fit NumPy. A mixture is an error."""
+    found = {name: kind for name, x in arguments.items() if (kind := library_of(x)) is not None}
+    kinds = sorted(set(found.values()))
+    if len(kinds) > 1:
+        listed = ", ".join(f"{name} is of {kind}" for name, kind in found.items())
+        raise ArgumentError(
+            f"{where}: the arguments come from several array libraries ({listed}); give all in one of them. NumPy "
+            "arrays and numbers go with each"
+        )
+    return kinds[0] if kinds else None
+
+
+def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
+    """Return the answer of a kernel in the library of its arguments, which is not NumPy."""
+    named = dict(_named(kernel, arguments))
+    kind = library(kernel.question.name, named if out is None else {**named, "out": out})
+    assert kind is not None
+    return _world(kind, kernel.question.name).answer(kernel, arguments, out, threads)
+
+
+def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """Return the function that stands for a method of a robot in the library of its arguments; None for NumPy."""
+    varied = getattr(robot, "variation", None)
+    values = None if varied is None else varied.values
+    kind = library(name, {**arguments, "parameters of the robot": values})
+    if kind is None:
+        return None
+    found: Callable[..., Any] | None = _world(kind, name).delegate(name)
+    if found is None:
+        raise ArgumentError(
+            f"{name} is a function of NumPy arrays, and an argument is of {kind}: convert it with `numpy.asarray`"
+        )
+    return found
+
+
+def _named(kernel: Kernel, arguments: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of a kernel with their names, and the numbers of a varied robot."""
+    for k, x in enumerate(arguments):
+        yield (kernel.ports[k].name if k < len(kernel.ports) else f"argument {k + 1}"), x
+    variation = kernel.model.variation
+    if variation is not None:
+        yield "parameters of the robot", variation.values
+
+
+def _world(kind: str, where: str) -> Any:
+    """Return the module of a library."""
+    if kind not in _MODULES:
+        raise ArgumentError(
+            f"{where}: arrays of {kind} are in the memory of a GPU; `.get()` copies them to NumPy arrays, and "
+            "`jax.dlpack.from_dlpack` or `torch.from_dlpack` give them to a library that differentiates"
+        )
+    return import_module(f".{_MODULES[kind]}", __name__)
