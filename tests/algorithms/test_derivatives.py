@@ -183,6 +183,20 @@ def test_gradients_are_known_functions() -> None:
     assert_close(robot.derivatives.com(q, subtree=None).q, robot.com_jacobian(q), CLOSE)
 
 
+def test_gradients_of_forward_dynamics_take_two_answers() -> None:
+    """In sweeps of their own, which give the same as inverse dynamics at the acceleration, and then M^-1 w."""
+    arm = on.load("puma560")
+    kernels = [arm.kernel(name) for name in ("forward_dynamics", "vjp forward_dynamics by q v tau")]
+    answer, gradient = (kernel.counts().total for kernel in kernels)
+    assert gradient <= 2.1 * answer
+    robot = _robot(1, floating=True)
+    given, _ = _arguments(robot, "forward_dynamics", 1)
+    w = np.random.default_rng(2).normal(size=robot.nv)
+    every, other = (robot.vjp("forward_dynamics", given, w, method=x) for x in (None, "composite-body"))
+    for x, y in zip(every, other, strict=True):
+        assert_close(x, y, 1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("joint", [x for x in ALL_JOINTS if x is not on.Fixed])
 def test_derivatives_are_finite_where_answers_are(joint: type[on.Joint]) -> None:

@@ -28,6 +28,7 @@ from ...graph.derive import forward, reverse
 from ...model import ConcreteTree, core_size, result_scalars
 from ..registry import Algorithm, Port, Question, find, find_question
 from .derived import Derived, new_name, word
+from .dynamics_gradient import has_dynamics_gradient, swept_gradient
 from .implicit import ImplicitDynamics
 
 __all__ = [
@@ -131,6 +132,14 @@ class InCoordinates(Derived):
         }
         leaves = [leaf for x in self.wrt if x in by_name for leaf in by_name[x]]
         if self.base.name == _DYNAMICS:
+            if self.mode == PULL and {*self.wrt} <= {"q", "v", "tau"} and has_dynamics_gradient(tree.model):
+                kinds = {p.name: p.kind for p in self.base.inputs}
+                arguments = [
+                    tree.input(p.kind, by_name[p.name]) if by_name.get(p.name) else tree.zeros(p.kind)
+                    for p in self.base.inputs
+                ]
+                weights, varied = by_name[self._added("weights")], {x: kinds[x] for x in self.wrt}
+                return swept_gradient(tree, arguments, weights, varied, accelerations=by_name[_ACCELERATION])
             return self._dynamics(
                 ImplicitDynamics(tree, by_name, by_name[_ACCELERATION], graph), by_name, rates, leaves
             )

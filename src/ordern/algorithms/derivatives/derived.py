@@ -15,8 +15,8 @@ The name may have fields of parameters as well, such as "inertia" or "gravity" (
 for robots in which all numbers of these fields vary.
 
 A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
-Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`. Matrices of both have texts of
-their own: see `analytic`.
+Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`. Its gradient, and matrices of
+both, have texts of their own: see `dynamics_gradient` and `analytic`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from ...errors import ArgumentError, unknown_name
 from ...graph import Graph, Jet, Node, Scalar, live
 from ...graph.derive import evaluate, forward, reverse
 from ...joints import Joint
-from ...model import ConcreteTree, Input, core_size, result_scalars
+from ...model import ConcreteTree, Input, Model, core_size, result_scalars
 from ...model.parameter_fields import FIELDS
 from ...spatial import Freedoms
 from ..registry import Algorithm, Port, Question, find, find_question
 from .analytic import analytic, has_text
+from .dynamics_gradient import has_dynamics_gradient, swept_gradient
 from .hessian import Varied, hessian, joints_of_freedoms, pairs_of
 from .implicit import ImplicitDynamics
 
@@ -213,9 +214,12 @@ class Derived:
             whole = analytic(tree.model, self.base.name, self.algorithm.name)
             if whole is not None and set(self.wrt) <= set(whole.arguments):
                 return whole.blocks(tree, arguments, self.wrt)
+        kinds = {p.name: p.kind for p in self.base.inputs}
+        if self._has_sweeps(tree.model):
+            tangents = {x: tangent_kind(kinds[x]) for x in self.wrt}
+            return swept_gradient(tree, arguments, by_name[self._added("cotangent")], tangents)
         size = core_size(tree.model, self.base.output, tree.frames)
         results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
-        kinds = {p.name: p.kind for p in self.base.inputs}
         maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds.get(x) == "q"}
         if self.base.name in _IMPLICIT:
             return self._implicit(ImplicitDynamics(tree, by_name, results, graph), by_name, maps, graph)
@@ -228,6 +232,11 @@ class Derived:
             return ends.tangents(forward(results, rates))
         columns = [ends.tangents(forward(results, rates)) for rates in self._units(by_name, maps)]
         return self._by_rows(columns, by_name, maps)
+
+    def _has_sweeps(self, model: Model) -> bool:
+        """Return True if this is a gradient of forward dynamics that has a text of its own."""
+        usual = self.base.name in _IMPLICIT and self.algorithm is find(self.base.name)[1]
+        return self.mode == "vjp" and usual and not self.by_parameters and has_dynamics_gradient(model)
 
     def _parameters(self, tree: ConcreteTree) -> dict[str, list[Scalar]]:
         """Return the numbers of the robot by which it differentiates, by field."""

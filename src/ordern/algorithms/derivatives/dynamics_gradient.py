@@ -1,4 +1,4 @@
-"""The gradient of forward dynamics in four sweeps, for robots that are compiled as loops.
+"""The gradient of forward dynamics in four sweeps.
 
     w . qdd is to be differentiated by q, qd, tau and external forces:    mu = M^-1 w,    gradient = -d/dx (mu . ID),
 
@@ -17,7 +17,8 @@ mu. The articulated-body sweeps serve both right sides, tau and w:
 
 m is the motion of the bodies at joint velocities mu, -m the adjoint of the forces. In L_i, the motion w_i, a_i of body
 i and the force f_i' on it alone are functions of q_i, qd_i, w_p and a_p; all else is constant. Reverse mode
-differentiates it, one body at a time. Cost: order n, twice the operations of forward dynamics.
+differentiates it, one body at a time. Cost: order n, twice the operations of forward dynamics. Four sweeps use each
+value again soon: inverse dynamics, M^-1 w and reverse mode one after the other would be nine.
 
 Reference: Carpentier and Mansard 2018, sec. III, for the gradient by mu; Jain 1991, eqs. (45), (46), for the sweeps;
 Griewank and Walther 2008, chapter 3, for reverse mode.
@@ -26,15 +27,17 @@ Griewank and Walther 2008, chapter 3, for reverse mode.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...graph import OPS, Node, Scalar, live
 from ...graph.derive import reverse
-from ...model import Base, Bodies, Index, Joints, Model, Output, Tree
+from ...model import Base, Bodies, ConcreteTree, Index, Input, Joints, Model, Output, Tree
 from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate, leaves, rebuild
 from ...spatial.linear import dot
 
-__all__ = ["dynamics_gradient", "has_dynamics_gradient"]
+__all__ = ["dynamics_gradient", "has_dynamics_gradient", "swept_gradient"]
+
+T = TypeVar("T")
 
 
 def has_dynamics_gradient(model: Model) -> bool:
@@ -93,12 +96,14 @@ def dynamics_gradient(
             gradients["external"][i] = Force(m[i].angular, m[i].linear)
 
     for i, p in tree.inward():
-        step = _Step(i, q[i], qd[i], qdd[i], w[p], a[p])
-        back = step.X.T @ f[i]
-        work = _dot(m[i], step.force) + _product(mu[i], step.S.T @ f[i] + i.gyration(q[i], qd[i])) + _dot(m[p], back)
-        L = _dot(step.a, abar[i]) + dot(step.w.w, wbar[i].w) - work
-        known = ((step.X, X[i]), (step.S, S[i]), (step.w, w[i]), (step.a, a[i]))
-        qbar, qdbar, wbar_p, abar_p = _derivatives(L, (q[i], qd[i], w[p], a[p]), known)
+        held = _Held()
+        x, u, w_p, a_p = held(q[i]), held(qd[i]), held(w[p]), held(a[p])
+        step, force = _Step(i, x, u, held(qdd[i]), w_p, a_p), held(f[i])
+        work = _dot(held(m[i]), step.force) + _dot(held(m[p]), step.X.T @ force)
+        work = work + _product(held(mu[i]), step.S.T @ force + i.gyration(x, u))
+        L = _dot(step.a, held(abar[i])) + dot(step.w.w, held(wbar[i]).w) - work
+        held.know((step.X, X[i]), (step.S, S[i]), (step.w, w[i]), (step.a, a[i]))
+        qbar, qdbar, wbar_p, abar_p = held.derivatives(L, (x, u, w_p, a_p))
         if "q" in gradients and coordinates:
             gradients["q"][i] = qbar
         elif "q" in gradients:
@@ -110,6 +115,26 @@ def dynamics_gradient(
         abar[p] += Force(abar_p.angular, abar_p.linear)
         f[p] += X[i].T @ f[i]
     return wbar[tree.base], abar[tree.base]
+
+
+def swept_gradient(
+    tree: ConcreteTree, inputs: Sequence[Input], weights: Sequence[Scalar], kinds: Mapping[str, str],
+    accelerations: Sequence[Scalar] | None = None,
+) -> list[Scalar]:  # fmt: skip
+    """Return the gradients by some arguments of forward dynamics, one after the other, for its inputs in order.
+
+    `kinds` has the kind of each gradient by the name of its argument. With the known `accelerations`, positions vary by
+    their numbers.
+    """
+    q, qd, tau, external, v0, a0 = inputs
+    outputs = {x: tree.output(kind) for x, kind in kinds.items() if kind != "motion"}
+    known = None if accelerations is None else tree.input("v", accelerations)
+    spin, force = dynamics_gradient(
+        tree, q, qd, tau, tree.input("v", weights), external, v0, a0, outputs, known, known is not None
+    )
+    found = {x: list(output.scalars) for x, output in outputs.items()}
+    found |= {"base_velocity": [*spin.w, 0.0, 0.0, 0.0], "base_acceleration": list(force.scalars)}
+    return [scalar for x in kinds for scalar in found[x]]
 
 
 class _Step:
@@ -124,17 +149,46 @@ class _Step:
         self.force = i.rigid_inertia @ self.a + self.w.gyroscopic(i.rigid_inertia)
 
 
-def _derivatives(L: Scalar, by: Sequence[Any], known: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return the derivatives of L by values that are leaves, with known values in the place of equal ones."""
-    found = reverse([L], [1.0], [x for value in by for x in leaves(value)])
-    pairs = (pair for one, other in known for pair in zip(leaves(one), leaves(other), strict=True))
-    values = {x.index: y for x, y in pairs if isinstance(x, Node)}
-    for node in live(x for x in found if isinstance(x, Node)):
-        if node.index not in values:
-            operands = (values[a.index] for a in node.args)
-            values[node.index] = OPS[node.op].evaluate(*operands) if node.args else node
-    scalars = iter([values[x.index] if isinstance(x, Node) else x for x in found])
-    return [rebuild(value, scalars) for value in by]
+class _Held:
+    """Values that are leaves while a function of them is differentiated, and what they are afterwards.
+
+    In loops, values that come from fields are leaves in any case. In straight-line code they are results of other
+    operations, through which differentiation must not pass.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[int, Scalar] = {}
+
+    def __call__(self, value: T) -> T:
+        """Return a value with leaves in the place of its scalars."""
+        return rebuild(value, iter([self._leaf(x) for x in leaves(value)]))
+
+    def _leaf(self, x: Scalar) -> Scalar:
+        if not isinstance(x, Node) or x.op == "leaf":
+            return x
+        leaf = x.graph.leaf(("held", len(x.graph.nodes)))
+        self._values[leaf.index] = x
+        return leaf
+
+    def know(self, *pairs: tuple[Any, Any]) -> None:
+        """Take known values in the place of equal ones that were computed from leaves."""
+        for one, other in pairs:
+            for x, y in zip(leaves(one), leaves(other), strict=True):
+                if isinstance(x, Node):
+                    self._values[x.index] = y
+
+    def derivatives(self, L: Scalar, by: Sequence[Any]) -> list[Any]:
+        """Return the derivatives of L by values that are leaves; numbers among them are constants."""
+        at = [x for value in by for x in leaves(value)]
+        found = iter(reverse([L], [1.0], [x for x in at if isinstance(x, Node)]))
+        bars = [next(found) if isinstance(x, Node) else 0.0 for x in at]
+        values = self._values
+        for node in live(x for x in bars if isinstance(x, Node)):
+            if node.index not in values:
+                operands = (values[x.index] for x in node.args)
+                values[node.index] = OPS[node.op].evaluate(*operands) if node.args else node
+        scalars = iter([values[x.index] if isinstance(x, Node) else x for x in bars])
+        return [rebuild(value, scalars) for value in by]
 
 
 def _dot(m: Motion, f: Force) -> Scalar:
