@@ -7,7 +7,7 @@ import pytest
 
 import ordern as on
 from ordern.compile.arrays.host import run_program
-from ordern.compile.arrays.program import Copy, Rows
+from ordern.compile.arrays.program import Copy, Rows, used
 from ordern.compile.arrays.recorded import record
 from ordern.errors import TraceError
 from ordern.robots.generated import chain
@@ -48,7 +48,23 @@ def test_a_long_chain_is_as_exact_as_the_sweep() -> None:
     states = rng.normal(size=(3, 1, robot.nv))
     program = record(robot.kernel("forward_dynamics", "kalman-scan").request, "float64")
     assert relative(run_program(program, robot, states, "float64"), robot.forward_dynamics(*states)) <= LONG_CHAIN
-    assert program.numbers < 400 * robot.nv  # tables whose last use is past do not count
+    assert program.places()[1] < 500 * robot.nv  # tables whose last use is past give their place to others
+
+
+def test_tables_in_use_do_not_share_memory() -> None:
+    request = on.Robot.of(chain(70, seed=1).build()).kernel("forward_dynamics", "kalman-scan").request
+    program = record(request, "float64")
+    starts, size = program.places()
+    last, owner = program.last_uses(), np.full(size, -1)
+    for number, step in enumerate(program.steps):
+        for table in used(step):
+            if table.number in program.constants:
+                continue
+            start = starts[table.number]
+            held = owner[start : start + table.rows * table.width]
+            other = set(held.tolist()) - {-1, table.number}
+            assert all(last[x] < number and program.tables[x] not in program.inputs for x in other)
+            held[:] = table.number
 
 
 def test_rows_at_even_distances_need_no_list() -> None:

@@ -7,8 +7,6 @@ copies rows. The steps are the same for all states of a robot: a machine that ru
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import field
 
 import numpy as np
@@ -18,7 +16,7 @@ from ...arguments import AnyArray
 from ...model import Piece
 from ...records import dataclass
 
-__all__ = ["Apply", "Copy", "Program", "Rows", "Table", "View"]
+__all__ = ["Apply", "Copy", "Program", "Rows", "Table", "View", "used"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +119,46 @@ class Program:
         found[self.result.number] = len(self.steps)
         return found
 
-    @property
-    def numbers(self) -> int:
-        """The largest total of numbers per state of tables that live at the same time."""
-        last, size, most = self.last_uses(), 0, 0
-        seen: set[int] = set()
+    def places(self) -> tuple[list[int], int]:
+        """Return where each table starts in one memory, in numbers per state, and how many numbers it needs.
+
+        Tables that are never needed at the same time share their place. Tables of constants stay, and have none: -1.
+        """
+        last, starts = self.last_uses(), [-1] * len(self.tables)
+        free: list[tuple[int, int]] = []  # parts (start, size) that are not in use, in order
+        end = 0
+
+        def take(size: int) -> int:
+            nonlocal end
+            for k, (start, length) in enumerate(free):
+                if length >= size:
+                    free[k : k + 1] = [(start + size, length - size)] if length > size else []
+                    return start
+            end += size
+            return end - size
+
+        def give(start: int, size: int) -> None:
+            free.append((start, size))
+            free.sort()
+            merged: list[tuple[int, int]] = []
+            for at, length in free:
+                if merged and sum(merged[-1]) == at:
+                    merged[-1] = merged[-1][0], merged[-1][1] + length
+                else:
+                    merged.append((at, length))
+            free[:] = merged
+
+        for table in self.inputs:
+            starts[table.number] = take(table.rows * table.width)
         for k, step in enumerate(self.steps):
-            for table in used(step):
-                if table.number not in seen:
-                    seen.add(table.number)
-                    size += table.rows * table.width
-            most = max(most, size)
-            for table in set(used(step)):
-                if last[table.number] == k:
-                    size -= table.rows * table.width
-        return most
+            tables = [x for x in dict.fromkeys(used(step)) if x.number not in self.constants]
+            for table in tables:
+                if starts[table.number] < 0:
+                    starts[table.number] = take(table.rows * table.width)
+            for table in tables:
+                if last[table.number] == k and table not in self.inputs:
+                    give(starts[table.number], table.rows * table.width)
+        return starts, end
 
 
 def used(step: Apply | Copy) -> list[Table]:
@@ -143,8 +166,3 @@ def used(step: Apply | Copy) -> list[Table]:
     if isinstance(step, Copy):
         return [step.source.table, step.target.table]
     return [*(x.table for x in step.inputs), *step.results]
-
-
-def width(core: Sequence[int]) -> int:
-    """Return how many numbers an element has."""
-    return math.prod(core)

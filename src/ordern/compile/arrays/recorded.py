@@ -173,13 +173,17 @@ def _concatenate(arrays: Sequence[Any], axis: int = 0) -> RecordedArray:
     return found
 
 
-def _like(array: RecordedArray, *_: Any, shape: tuple[int, ...] | None = None, **__: Any) -> RecordedArray:
-    """Return an array of the same elements."""
-    rows = len(array) if shape is None else shape[0]
-    return array._recorder.zero_array((rows, *array.shape[1:]))
+def _zeros_like(array: RecordedArray) -> RecordedArray:
+    """Return zeros of the same shape."""
+    return array._recorder.zero_array(array.shape)
 
 
-_FUNCTIONS = {np.concatenate: _concatenate, np.zeros_like: _like, np.empty_like: _like}
+def _empty_like(array: RecordedArray, shape: tuple[int, ...]) -> RecordedArray:
+    """Return rows of the same elements, which will be set."""
+    return array._recorder.new(shape[0], array.core)
+
+
+_FUNCTIONS = {np.concatenate: _concatenate, np.zeros_like: _zeros_like, np.empty_like: _empty_like}
 
 
 class _Numbers:
