@@ -27,6 +27,7 @@ OPTIONAL = {
     "matplotlib": "matplotlib",
     "mcap": "mcap",
     "mujoco": "mujoco",
+    "nvidia.cuda_nvcc": "nvidia-cuda-nvcc-cu12",
     "pandas": "pandas",
     "pinocchio": "pin",
     "pxr": "usd-core",
@@ -47,10 +48,20 @@ HELPERS = {
     "mujoco": r"tests\.loops\.mujoco_twin",
 }
 """Modules of the tests that import an optional one."""
+
+
+def _is_installed(name: str) -> bool:
+    """Tell whether a module exists; of "package.module" the package may be missing."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 MISSING = {
     name: re.compile(rf"^\s*(?:import|from) (?:{name}|{HELPERS.get(name, name)})\b", re.M)
     for name in OPTIONAL
-    if not (ROBOTS.exists() if name == "example_robot_data" else find_spec(name))
+    if not (ROBOTS.exists() if name == "example_robot_data" else _is_installed(name))
 }
 
 

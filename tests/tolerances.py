@@ -74,6 +74,10 @@ SINGLE = 2e-4
 """float32 code against double precision. Each rounding is 6e-8; a thousand of them, and mass matrices with condition
 numbers up to 1e4, leave three digits in accelerations. Everything but accelerations is better by far."""
 
+DEVICE = {"float64": 1e-14, "float32": 5e-6}
+"""Code for GPUs against code for this processor, on real robots, relative to the largest number: the graph is the same,
+but products and sums are fused in other places, and quotients in single precision are rounded to two units."""
+
 LONG_CHAIN = 1e-9
 """A hundred spherical joints in series, or a thousand bodies, in double precision against longdouble: the figure that
 the project has set itself."""

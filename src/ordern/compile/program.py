@@ -29,7 +29,19 @@ from .trace.rolled_memory import Use
 from .trace.rolled_program import Memory, Program
 from .trace.unroll import emit_unrolled, trace_unrolled
 
-__all__ = ["choose_way", "compile_request", "compile_straight", "count_operations", "straight_line", "trace_request"]
+__all__ = [
+    "choose_way",
+    "chosen",
+    "compile_request",
+    "compile_straight",
+    "count_operations",
+    "read_numbers",
+    "reads_numbers",
+    "straight_line",
+    "trace_request",
+    "uncollected",
+    "with_columns",
+]
 
 UNROLL_LIMIT = 40_000
 """Operations of the loops, for all bodies, up to which straight-line code compiles in a second or two."""
@@ -40,7 +52,7 @@ _STREAMED_BYTES = 5_000_000
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Keep the cyclic collector from running: it would visit all nodes, which are not garbage, again and again."""
     enabled = gc.isenabled()
     gc.disable()
@@ -51,20 +63,20 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@_uncollected()
+@uncollected()
 def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Trace a request, emit LLVM code, and compile it."""
-    way, code = (request.way, None) if request.way else _chosen(request)
+    way, code = (request.way, None) if request.way else chosen(request)
     if way == "unrolled":
-        code = code or _with_columns(request)
-        numbers = _read_numbers(request, code)
+        code = code or with_columns(request)
+        numbers = read_numbers(request, code)
         layouts = partial(layout_of, request, way=way, numbers=numbers)
         compiled = _compile_columns(code, layouts, dtype, lanes) if code.loops else None
         return replace(compiled or compile_straight(code.results, layouts, dtype, lanes), numbers=numbers)
     if way != "rolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
     program = trace_request(request, trace_rolled, layout_of(request, 1, way))
-    numbers = None if request.model.variation is None or _reads_numbers(request, program) else ()
+    numbers = None if request.model.variation is None or reads_numbers(request, program) else ()
     for bits in (256, 128):
         on = target(dtype, lanes) if lanes else narrow_target(dtype, bits)
         layout = layout_of(request, on.lanes, way, numbers)
@@ -77,7 +89,7 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
     return Code(way, made, workspace, operations, on.lanes, *read)
 
 
-def _read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | None:
+def read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | None:
     """Return the places of the numbers that vary which straight-line code reads; None if all numbers are fixed."""
     if request.model.variation is None:
         return None
@@ -86,7 +98,7 @@ def _read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | Non
     return tuple(sorted(n for k, n in leaves if k == port))
 
 
-def _reads_numbers(request: Request, program: Program) -> bool:
+def reads_numbers(request: Request, program: Program) -> bool:
     """Return True if loops read numbers that vary."""
     memory = Memory("input", len(request.ports))
     return any(memory in Use.of(section).read for section in program.sections)
@@ -144,7 +156,7 @@ def count_operations(request: Request, rolled: bool) -> Counts:
     return count(x for x in straight_line(request) if isinstance(x, Node))
 
 
-def _with_columns(request: Request) -> StraightCode:
+def with_columns(request: Request) -> StraightCode:
     """Return straight-line code, with loops over columns if the text has them and the robot is not short."""
     found: StraightCode = trace_request(request, trace_columns, layout_of(request, 1))
     return found
@@ -152,10 +164,10 @@ def _with_columns(request: Request) -> StraightCode:
 
 def choose_way(request: Request) -> str:
     """Choose straight-line code if it is short enough to compile quickly, and loops otherwise."""
-    return _chosen(request)[0]
+    return chosen(request)[0]
 
 
-def _chosen(request: Request) -> tuple[str, StraightCode | None]:
+def chosen(request: Request) -> tuple[str, StraightCode | None]:
     """Return the way of `choose_way`, and the straight-line code if it was needed for the choice."""
     if len(request.model.bodies) <= 10 or not request.algorithm.sweeps:
         return "unrolled", None
@@ -172,7 +184,7 @@ def _chosen(request: Request) -> tuple[str, StraightCode | None]:
     # methods that work on matrices compute all of them as loops, and much less in straight-line code
     few = _FEW_FREEDOMS * (3 if request.question.loops else 1)  # most of what loops constrain is zero
     if program.has_freedoms and request.model.nv <= few:
-        code = _with_columns(request)
+        code = with_columns(request)
         if code.length <= 1.5 * UNROLL_LIMIT:
             return "unrolled", code
     return "rolled", None

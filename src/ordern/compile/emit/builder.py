@@ -114,15 +114,17 @@ class Value:
         if isinstance(index, int) and not index:
             return self
         offset = f"{index.type} {index.name}" if isinstance(index, Value) else f"i64 {index}"
-        return Value(self.builder, self.builder.value(f"getelementptr {of}, ptr {self.name}, {offset}"), "ptr")
+        return Value(
+            self.builder, self.builder.value(f"getelementptr {of}, {self.type} {self.name}, {offset}"), self.type
+        )
 
     def load(self, kind: str, index: Number = 0) -> Value:
         """Read an element of the array of `kind` that begins at this address."""
-        return Value(self.builder, self.builder.value(f"load {kind}, ptr {self.at(index, kind).name}"), kind)
+        return Value(self.builder, self.builder.value(f"load {kind}, {self.type} {self.at(index, kind).name}"), kind)
 
     def store(self, value: Value, index: Number = 0) -> None:
         """Write an element of the array of the value's type that begins at this address."""
-        self.builder.line(f"store {value.type} {value.name}, ptr {self.at(index, value.type).name}")
+        self.builder.line(f"store {value.type} {value.name}, {self.type} {self.at(index, value.type).name}")
 
 
 Number = Value | int | float
@@ -155,6 +157,12 @@ class _Scope:
         return "\n".join(lines)
 
 
+def _type(argument: str) -> str:
+    """Return the type of an argument such as "ptr addrspace(1) noalias %x", without its attributes."""
+    kind, *rest = argument.split()
+    return f"{kind} {rest[0]}" if rest[0].startswith("addrspace") else kind
+
+
 class Builder:
     """Writes the body of one function, in order. `lines` is its text so far."""
 
@@ -162,7 +170,7 @@ class Builder:
         """Begin a function with arguments such as "ptr %ws"."""
         self.lines: list[str] = []
         self.signature = ", ".join(arguments)
-        self.arguments = [Value(self, x.split()[-1], x.split()[0]) for x in arguments]
+        self.arguments = [Value(self, x.split()[-1], _type(x)) for x in arguments]
         self.current = "entry"
         """The label of the block that is being written; empty after its last instruction."""
         self._entry: list[str] = []

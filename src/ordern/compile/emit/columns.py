@@ -6,7 +6,8 @@ in the workspace. The array that is the result lies in the result's tile, so tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...graph import Node, live
 from ...records import dataclass
@@ -18,7 +19,7 @@ from .nodes import Constants, TextEmitter
 from .target import Target
 from .tiles import Prefetch
 
-__all__ = ["emit_columns"]
+__all__ = ["ColumnWriter", "column_stores", "emit_columns", "is_result", "needed_numbers"]
 
 _NEAR = 40
 """Operations after which a number is read again instead of being kept in a register."""
@@ -57,7 +58,7 @@ def emit_columns(
     for node in code.outside:
         stores.setdefault(node.index, []).append(memory.outside[node.index])
     chunks, size = emit_chunks(code.roots, stores, layout, memory.end, constants, target, prefetches)
-    needed = _needed(code)
+    needed = needed_numbers(code)
     loops = [_loop_function(k, loop, memory, needed, constants, target) for k, loop in enumerate(code.loops)]
     names = ["@fill", *(f"@columns{k}" for k, text in enumerate(loops) if text), "@copy"]
     body = body_function([f"@chunk{k}" for k in range(len(chunks))], bool(prefetches), names)
@@ -71,7 +72,7 @@ def _memory(code: StraightCode, layout: Layout) -> _Memory:
     for array in code.arrays:
         if not array.closed:
             continue
-        if _is_result(array, code):
+        if is_result(array, code):
             arrays[array.number] = layout.output_tile
         else:
             arrays[array.number], end = end, end + len(array.values)
@@ -79,14 +80,15 @@ def _memory(code: StraightCode, layout: Layout) -> _Memory:
     return _Memory(arrays, outside, end + len(outside))
 
 
-def _is_result(array: Array, code: StraightCode) -> bool:
+def is_result(array: Array, code: StraightCode) -> bool:
+    """Tell whether an array is the result as a whole."""
     return len(array.values) == len(code.results) and all(
         x is y or (type(x) is float and type(y) is float and x == y)
         for x, y in zip(array.values, code.results, strict=True)
     )
 
 
-def _needed(code: StraightCode) -> set[tuple[int, int]]:
+def needed_numbers(code: StraightCode) -> set[tuple[int, int]]:
     """Return the numbers of arrays that the result has, or that a loop reads."""
     found = {(x.array, x.at) for x in code.results if isinstance(x, Kept)}
     for loop in code.loops:
@@ -105,37 +107,51 @@ def _loop_function(
     target: Target,
 ) -> str:
     """Return the IR text of the function of a loop; empty if nothing that it sets is needed."""
-    stores = {
+    stores = column_stores(loop, needed)
+    if not stores:
+        return ""
+    e = TextEmitter(target, constants, ("ptr noalias %ws", "ptr noalias %constants"))
+    ws = e.arguments[0]
+    with e.counted(loop.columns.stop, loop.columns.start) as c:
+        array, outside = (lambda k: (ws, memory.arrays[k])), (lambda k: (ws, memory.outside[k]))
+        ColumnWriter(e, c, array, outside).emit(stores)
+    return e.text(f"@columns{number}")
+
+
+def column_stores(loop: ColumnLoop, needed: set[tuple[int, int]]) -> dict[ColumnPlace, Any]:
+    """Return what a loop stores, as far as it is needed."""
+    return {
         place: x
         for place, x in loop.stores.items()
         if any((place.array, place.offset + place.stride * c) in needed for c in loop.columns)
     }
-    if not stores:
-        return ""
-    e = TextEmitter(target, constants, ("ptr noalias %ws", "ptr noalias %constants"))
-    with e.counted(loop.columns.stop, loop.columns.start) as c:
-        _Column(e, loop, memory, c).emit(stores)
-    return e.text(f"@columns{number}")
 
 
-class _Column:
+class ColumnWriter:
     """Writes the code of one column."""
 
-    def __init__(self, e: TextEmitter, loop: ColumnLoop, memory: _Memory, column: Value) -> None:
-        self._e, self._loop, self._memory, self._column = e, loop, memory, column
-        self._rows: dict[int, Value] = {}
-        """The address of the workspace plus stride times column, by the stride."""
+    def __init__(
+        self,
+        e: TextEmitter,
+        column: Value,
+        array: Callable[[int], tuple[Value, int]],
+        outside: Callable[[int], tuple[Value, int]],
+    ) -> None:
+        """Write through `e`; `array` and `outside` return the address and the first index of arrays and values."""
+        self._e, self._column, self._array, self._outside = e, column, array, outside
+        self._rows: dict[tuple[str, int], Value] = {}
+        """The address of a memory plus stride times column, by the memory and the stride."""
         self._names: dict[int, str] = {}
         self._read_at: dict[int, int] = {}
 
-    def emit(self, stores: dict[ColumnPlace, object]) -> None:
+    def emit(self, stores: dict[ColumnPlace, Any]) -> None:
         """Write the operations in the order of the text, and each number as soon as it is known."""
         places: dict[int, list[ColumnPlace]] = {}
         for place, x in stores.items():
             if isinstance(x, Node):
                 places.setdefault(x.index, []).append(place)
             else:
-                self._store(self._e.constant(float(x)), place)  # type: ignore[arg-type]
+                self._store(self._e.constant(float(x)), place)
         nodes = live(x for x in stores.values() if isinstance(x, Node))
         for position, node in enumerate(nodes):
             if node.args:
@@ -155,7 +171,7 @@ class _Column:
 
     def _leaf(self, leaf: Outside | IsColumn | ColumnPlace) -> str:
         if isinstance(leaf, Outside):
-            return self._e.load("%ws", self._memory.outside[leaf.node])
+            return self._e.load(*self._outside(leaf.node))
         if isinstance(leaf, IsColumn):
             return self._e.one_if(self._column.equals(leaf.column))
         return self._e.load(*self._address(leaf))
@@ -164,11 +180,12 @@ class _Column:
         self._e.store(name, *self._address(place))
 
     def _address(self, place: ColumnPlace) -> tuple[Value, int]:
-        """Return pointer and index of a place in the workspace."""
-        if place.stride not in self._rows:
-            ws = self._e.arguments[0]
-            self._rows[place.stride] = ws.at(self._column * place.stride, self._e.vector)
-        return self._rows[place.stride], self._memory.arrays[place.array] + place.offset
+        """Return pointer and index of a place."""
+        base, start = self._array(place.array)
+        key = str(base), place.stride
+        if key not in self._rows:
+            self._rows[key] = base.at(self._column * place.stride, self._e.vector)
+        return self._rows[key], start + place.offset
 
 
 def _copies(code: StraightCode, memory: _Memory, layout: Layout) -> list[tuple[int, int]]:

@@ -9,9 +9,9 @@ from ...graph import OPS, Node
 from .builder import Builder, Number, Value, literal
 from .target import Target
 
-__all__ = ["Constants", "TextEmitter", "declarations"]
+__all__ = ["FLAGS", "Constants", "TextEmitter", "declarations"]
 
-_FLAGS = "contract nsz arcp"
+FLAGS = "contract nsz arcp"
 """Allow fused products, either sign of zero, and reciprocals; keep NaN, infinity and the order of sums."""
 
 
@@ -85,7 +85,7 @@ class TextEmitter(Builder):
 
     def binary(self, instruction: str, a: str, b: str) -> str:
         """Emit a floating-point instruction."""
-        return self.value(f"{instruction} {_FLAGS} {self.vector} {a}, {b}")
+        return self.value(f"{instruction} {FLAGS} {self.vector} {a}, {b}")
 
     def integer_binary(self, instruction: str, a: str, b: str) -> str:
         """Emit an integer instruction."""
@@ -93,7 +93,7 @@ class TextEmitter(Builder):
 
     def negate(self, a: str) -> str:
         """Return the negative of a value."""
-        return self.value(f"fneg {_FLAGS} {self.vector} {a}")
+        return self.value(f"fneg {FLAGS} {self.vector} {a}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
         """Call an intrinsic function of LLVM that is one instruction on this machine."""

@@ -1,0 +1,109 @@
+"""The frame of a kernel: its parameters, the state of a thread, and the end of the batch.
+
+The text of a kernel can be written for this machine's processor, too (`on_device=False`): as a function that computes
+one thread of a block, with the numbers of the thread and the block, and the number of blocks, as further arguments.
+This is how tests run it without a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...records import dataclass
+from ..emit.builder import Value
+from ..emit.target import Target
+from ..trace.layout import Layout
+from .emitter import GLOBAL, Row, ThreadEmitter
+
+__all__ = ["NAME", "Arguments", "Entry"]
+
+NAME = "ordern_kernel"
+_REGISTERS = ("tid", "ctaid", "nctaid")
+"""The special registers that have the number of the thread, of the block, and the number of blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The addresses of one state's numbers."""
+
+    inputs: list[Row]
+    output: Row
+    workspace: Row
+
+
+class Entry:
+    """Writes a kernel of blocks with so many threads, one state a thread."""
+
+    def __init__(self, target: Target, layout: Layout, block: int, on_device: bool = True) -> None:
+        self.layout, self.block, self._on_device = layout, block, on_device
+        parts = [f"{GLOBAL} noalias %in{k}, i64 %in{k}_stride" for k in range(len(layout.inputs))]
+        parts.append(
+            f"{GLOBAL} noalias %out, i64 %out_stride, {GLOBAL} noalias %ws, {GLOBAL} noalias readonly %tables, i64 %n"
+        )
+        if not on_device:
+            parts.append(", ".join(f"i64 %{name}" for name in _REGISTERS))
+        arguments = tuple(x for part in parts for x in part.split(", "))
+        self.e = ThreadEmitter(target, arguments)
+        self._named = {x.name: x for x in self.e.arguments}
+        self.tables = self._named["%tables"]
+
+    def register(self, name: str) -> Value:
+        """Return a special register as i64."""
+        if not self._on_device:
+            return self._named[f"%{name}"]
+        return self.e.typed("i32", f"call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()").to("zext", "i64")
+
+    @contextmanager
+    def state(self, workspace: int = 0) -> Iterator[Arguments]:
+        """Run what is inside for the state of the thread; with a workspace, for every state that falls to it."""
+        e, n = self.e, self._named["%n"]
+        thread, block = self.register("tid"), self.register("ctaid")
+        if not workspace:
+            state = block * self.block + thread
+            with e.if_(state < n):
+                yield self._arguments(state, Row(e, "%ws", GLOBAL))
+            return
+        blocks = self.register("nctaid")
+        numbers = self._named["%ws"].at(block * (self.block * workspace) + thread, e.element)
+        with e.repeat():
+            group = e.carried(block)
+            e.leave_unless(group.value * self.block < n)
+            state = group.value * self.block + thread
+            with e.if_(state < n):
+                yield self._arguments(state, Row(e, numbers.name, GLOBAL, self.block))
+            group.next = group.value + blocks
+
+    def _arguments(self, state: Value, workspace: Row) -> Arguments:
+        """Return the rows of a state."""
+
+        def row(name: str, constant: bool) -> Row:
+            base, stride = self._named[f"%{name}"], self._named[f"%{name}_stride"]
+            return Row(self.e, base.at(state * stride, self.e.element).name, GLOBAL, constant=constant)
+
+        inputs = [row(f"in{k}", constant=True) for k in range(len(self.layout.inputs))]
+        return Arguments(inputs, row("out", constant=False), workspace)
+
+    def text(self, registers: int = 0) -> str:
+        """Return the IR text of the module, without its head; code of a thread gets at most so many registers."""
+        e, element = self.e, self.e.element
+        e.ret()
+        suffix = f"f{8 * e.target.itemsize}"
+        lines = [f"declare {element} @llvm.{name}.{suffix}({element})" for name in ("sqrt", "fabs")]
+        lines.append(f"declare {element} @llvm.fma.{suffix}({element}, {element}, {element})")
+        if not self._on_device:
+            return "\n".join([*lines, e.text(f"@{NAME}", "void", internal=False), "!0 = !{}"])
+        lines += [f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in _REGISTERS]
+        marks = {"reqntidx": self.block, "reqntidy": 1, "reqntidz": 1, **({"maxnreg": registers} if registers else {})}
+        notes = [f'!{k} = !{{ptr @{NAME}, !"{word}", i32 {x}}}' for k, (word, x) in enumerate(marks.items(), 1)]
+        listed = ", ".join(f"!{k}" for k in range(1, len(notes) + 1))
+        return "\n".join(
+            [
+                *lines,
+                e.text(f"@{NAME}", "ptx_kernel void", internal=False),
+                "attributes #0 = { nounwind }",
+                f"!nvvm.annotations = !{{{listed}}}",
+                "!0 = !{}",
+                *notes,
+            ]
+        )

@@ -1,0 +1,71 @@
+"""How a kernel uses a GPU: threads in a block, registers of a thread, and how early it reads its arguments.
+
+The tables have one row for each generation of devices for which the choice was measured; others use the row of the
+newest generation before them, or the oldest row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...graph import Node
+from ...records import dataclass
+from .machine import generation
+
+__all__ = ["Plan", "live_values", "loop_plan", "straight_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The choices of a kernel."""
+
+    block: int
+    """Threads in a block."""
+    registers: int
+    """The most registers of a thread, of 32 bits; 0 if the assembler chooses."""
+    ahead: int
+    """Operations between the reading of an argument and its first use."""
+
+
+_EARLY = 1 << 30
+_STRAIGHT = {
+    # (live values up to, plan): values in words of 32 bits that are live at the same time
+    70: (
+        (250, Plan(128, 0, _EARLY)),
+        (1 << 30, Plan(128, 168, 100)),
+    ),
+}
+_LOOPS = {70: Plan(128, 0, 0)}
+
+
+def _row(table: dict[int, object], arch: str) -> object:
+    """Return the row of the newest generation that is not newer than a device."""
+    known = generation(arch)
+    return table[max((x for x in table if x <= known), default=min(table))]
+
+
+def straight_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan:
+    """Return the plan of straight-line code, by the values that are live at the same time."""
+    words = live_values(work) * itemsize // 4
+    rows: tuple[tuple[int, Plan], ...] = _row(_STRAIGHT, arch)  # type: ignore[arg-type, assignment]
+    return next(plan for most, plan in rows if words <= most)
+
+
+def loop_plan(arch: str) -> Plan:
+    """Return the plan of code with loops, whose values are in memory between them."""
+    plan = _row(_LOOPS, arch)  # type: ignore[arg-type]
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def live_values(work: Sequence[Node]) -> int:
+    """Return the largest number of values that are needed later, at any point of straight-line code."""
+    last = {a.index: position for position, node in enumerate(work) for a in node.args if a.args}
+    ends = [0] * len(work)
+    for position in last.values():
+        ends[position] += 1
+    most = now = 0
+    for position, node in enumerate(work):
+        now += (node.index in last) - ends[position]
+        most = max(most, now)
+    return most

@@ -1,0 +1,75 @@
+"""Kernels for GPUs on a machine that has none: run on the processor, or assembled by NVIDIA's `ptxas`."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ordern.compile.pipeline import Request, layout_of
+from ordern.compile.ptx.code import PtxCode
+from ordern.compile.ptx.plan import Plan
+from ordern.compile.ptx.program import write_kernel
+from ordern.compile.run.engine import Engine, compile_object
+
+Array = np.ndarray[Any, Any]
+
+
+def run_here(
+    request: Request, dtype: str, given: Sequence[Array], blocks: int | None = None, plan: Plan | None = None
+) -> tuple[Array, PtxCode]:
+    """Run all threads of all blocks one after the other; return the results and the kernel.
+
+    Arguments with one row serve all states. What the kernel should write is NaN before.
+    """
+    written = write_kernel(request, dtype, plan=plan, on_device=False)
+    code, output = written.code, layout_of(request, 1).output
+    engine = Engine(compile_object(written.ir + "\nattributes #0 = { nounwind }"), [code.entry])
+    rows = [np.ascontiguousarray(x.reshape(len(x), -1), dtype) for x in given]
+    n = max(map(len, rows))
+    result = np.full((n, output.size), np.nan, dtype)
+    blocks = blocks or -(-n // code.states)
+    workspace = np.full(max(1, blocks * code.states * code.workspace), np.nan, dtype)
+    tables = np.frombuffer(code.tables or bytes(16), np.uint8)
+    words = [x for a in rows for x in (a.ctypes.data, a.shape[1] if len(a) > 1 else 0)]
+    words += [result.ctypes.data, output.size, workspace.ctypes.data, tables.ctypes.data, n]
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(words) + 3))(engine.address(code.entry))
+    for block in range(blocks):
+        for thread in range(code.block):
+            function(*words, thread, block, blocks)
+    return result.reshape(n, *output.shape), code
+
+
+class Assembled(NamedTuple):
+    """What the assembler says about a kernel: registers of a thread, and bytes of stack, spills and code."""
+
+    registers: int
+    stack: int
+    spilled: int
+    size: int
+
+
+def assemble(text: str, folder: Path, arch: str = "sm_90") -> Assembled:
+    """Assemble PTX for a device."""
+    found = find_spec("nvidia.cuda_nvcc")
+    assert found is not None and found.submodule_search_locations
+    program = Path(next(iter(found.submodule_search_locations))) / "bin" / "ptxas"
+    source, code = folder / "kernel.ptx", folder / "kernel.cubin"
+    source.write_text(text)
+    command = [str(program), f"-arch={arch}", "-v", str(source), "-o", str(code)]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout + said.stderr
+    words = said.stdout + said.stderr
+
+    def number(pattern: str) -> int:
+        [value] = re.findall(pattern, words)
+        return int(value)
+
+    stores = number(r"(\d+) bytes spill stores")
+    return Assembled(number(r"Used (\d+) registers"), number(r"(\d+) bytes stack frame"), stores, code.stat().st_size)

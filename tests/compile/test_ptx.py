@@ -1,0 +1,155 @@
+"""Kernels for GPUs: the same text gives the ordinary kernel's answers, and NVIDIA's assembler takes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.algorithms import methods, questions
+from ordern.compile.ptx import ptx_code
+from ordern.compile.ptx.program import write_kernel
+from ordern.errors import ArgumentError, CompileError
+from tests.compile.asking import EVERYTHING, arguments, name_of, relative
+from tests.compile.ptx_tools import assemble, run_here
+from tests.random_models import CUSTOM_JOINTS, Wrist, random_robot
+from tests.robots import ROBOTS
+from tests.tolerances import DEVICE, INVERSION, ROUNDING, SINGLE
+
+TREES = {
+    "tree": random_robot(21, 6, (*CUSTOM_JOINTS, Wrist, on.Planar, on.Free), armature=True),
+    "floating tree": random_robot(22, 6, (on.Revolute, on.Prismatic, on.Universal, on.Helical), floating=True),
+    "coupled tree": random_robot(24, 8, (on.Revolute, on.Prismatic, on.Spherical), passive=True, mimic=True),
+}
+SMALL = random_robot(23, 3, (on.Revolute, on.Prismatic, on.Universal), floating=True)
+
+
+def _check(robot: on.Robot, asked: Any, dtype: str, way: str, blocks: int | None = None) -> None:
+    question, present, options = asked
+    kernel = robot.kernel(question, present=present, way=way, **options)
+    given = [x.astype(dtype) for x in arguments(robot, question, present, 131)]
+    found, code = run_here(kernel.request, dtype, given, blocks)
+    allowed = SINGLE if dtype == "float32" else INVERSION if question == "forward_dynamics" else ROUNDING
+    assert code.way == way
+    assert relative(found, kernel(*given)) <= allowed
+
+
+@pytest.mark.parametrize("way", ["unrolled", "rolled"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_text_of_a_kernel_is_the_ordinary_one(dtype: str, way: str) -> None:
+    _check(SMALL, ("forward_dynamics", (), {}), dtype, way)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", EVERYTHING, ids=name_of)
+@pytest.mark.parametrize("tree", TREES)
+def test_every_question(tree: str, asked: Any) -> None:
+    for way in ("unrolled", "rolled"):
+        for dtype in ("float64", "float32"):
+            _check(TREES[tree], asked, dtype, way)
+
+
+def test_blocks_with_a_workspace_take_states_by_turns() -> None:
+    asked = "forward_dynamics", (), {}
+    kernel = SMALL.kernel("forward_dynamics", way="rolled")
+    given = arguments(SMALL, "forward_dynamics", (), 300)
+    one, three = (run_here(kernel.request, "float64", given, blocks)[0] for blocks in (1, 3))
+    np.testing.assert_array_equal(one, three)
+    _check(SMALL, asked, "float64", "rolled", blocks=1)
+
+
+@pytest.mark.parametrize("way", ["unrolled", "rolled"])
+def test_one_row_serves_all_states(way: str) -> None:
+    robot = SMALL
+    kernel = robot.kernel("forward_dynamics", way=way)
+    q, v, tau = arguments(robot, "forward_dynamics", (), 130)
+    found, _ = run_here(kernel.request, "float64", (q, v[:1], tau))
+    assert relative(found, kernel(q, v[0], tau)) <= INVERSION
+
+
+@pytest.mark.parametrize("way", ["unrolled", "rolled"])
+def test_numbers_that_vary_are_the_last_argument(way: str) -> None:
+    robot = SMALL
+    masses = np.array([body.mass for body in robot.bodies])
+    kernel = robot.vary(mass=masses * np.linspace(0.5, 2.0, 140)[:, None]).kernel("forward_dynamics", way=way)
+    assert kernel._varied is not None
+    given = arguments(robot, "forward_dynamics", (), 140)
+    numbers = kernel._varied.numbers(kernel.request, write_kernel(kernel.request, "float64").code, np.dtype("float64"))
+    found, _ = run_here(kernel.request, "float64", (*given, numbers))
+    assert relative(found, kernel(*given)) <= INVERSION
+
+
+def test_devices_that_are_not_known() -> None:
+    request = SMALL.kernel("mass_matrix").request
+    with pytest.raises(ArgumentError, match=r"'sm_61' is not a device.*sm_70"):
+        ptx_code(request, "float64", "sm_61")
+    assert ".target sm_120" in ptx_code(request, "float64", "sm_121").text
+    old = ptx_code(request, "float64", "sm_70").text
+    assert ".target sm_70" in old and ".version 6.0" in old
+
+
+def test_methods_that_are_no_text() -> None:
+    kernel = SMALL.kernel("forward_dynamics", "conjugate-gradient")
+    with pytest.raises(CompileError, match=r"NumPy code around compiled functions.*'articulated-body'"):
+        ptx_code(kernel.request, "float64")
+
+
+@pytest.mark.needs("nvidia.cuda_nvcc", "example_robot_data")
+@pytest.mark.parametrize(
+    ("file", "dtype", "registers", "spilled", "size"),
+    [
+        ("panda_description/urdf/panda.urdf", "float32", 128, 0, 31_000),
+        ("panda_description/urdf/panda.urdf", "float64", 255, 0, 42_000),
+        ("ur_description/urdf/ur5_robot.urdf", "float32", 80, 0, 16_000),
+    ],
+)
+def test_registers_of_known_robots(
+    tmp_path: Path, file: str, dtype: str, registers: int, spilled: int, size: int
+) -> None:
+    robot = on.load(ROBOTS / file)
+    code = ptx_code(robot.kernel("forward_dynamics").request, dtype)
+    found = assemble(code.text, tmp_path)
+    assert found.registers <= registers
+    assert found.spilled <= spilled
+    assert found.size <= size
+
+
+@pytest.mark.slow
+@pytest.mark.needs("example_robot_data")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_agreement_on_a_real_robot(dtype: str) -> None:
+    robot = on.load(ROBOTS / "panda_description/urdf/panda.urdf")
+    kernel = robot.kernel("forward_dynamics")
+    given = [x.astype(dtype) for x in arguments(robot, "forward_dynamics", (), 200)]
+    found, _ = run_here(kernel.request, dtype, given)
+    expected = kernel(*given)
+    assert np.abs(found - expected).max() <= DEVICE[dtype] * np.abs(expected).max()
+
+
+def _texts(robot: on.Robot) -> list[Any]:
+    """Every question and method that is a text and can be used for a robot."""
+    found = []
+    for question in questions():
+        for method in methods(question.name):
+            refused = method.refuses is not None and method.refuses(robot)
+            if not (method.pieces or method.alias_of or refused or question.loops):
+                found.append((question, method))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nvidia.cuda_nvcc")
+@pytest.mark.parametrize("tree", TREES)
+def test_every_method_assembles(tmp_path: Path, tree: str) -> None:
+    robot = TREES[tree]
+    values = {"frame": "tool", "frames": ("tool",), "axes": "world", "kind": "classical"}
+    for question, method in _texts(robot):
+        if set(question.options) <= values.keys():
+            settings = {name: values[name] for name in question.options}
+            kernel = robot.kernel(question.name, method.name, **settings)
+            for dtype in ("float32", "float64"):
+                found = assemble(ptx_code(kernel.request, dtype).text, tmp_path)
+                assert found.registers <= 255, (question.name, method.name)
