@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .ensembles import keep as keep
     from .errors import ArgumentError as ArgumentError
     from .errors import CompileError as CompileError
+    from .errors import GpuError as GpuError
     from .errors import InconsistentStateError as InconsistentStateError
     from .errors import LoopError as LoopError
     from .errors import ModelError as ModelError
@@ -103,7 +104,7 @@ _WHERE = {
     "counting": "count",
     "ensembles": "Ensemble",
     "errors": (
-        "ArgumentError CompileError InconsistentStateError LoopError ModelError OrdernError SingularError "
+        "ArgumentError CompileError GpuError InconsistentStateError LoopError ModelError OrdernError SingularError "
         "TraceError UnknownNameError"
     ),
     "grasping": "Grasp grasp",
@@ -132,7 +133,19 @@ __all__ = list(_MODULES)
 _SUBMODULES = {
     **{
         name: name
-        for name in ("ensembles", "gym", "io", "joints", "model", "operators", "plot", "robots", "rotations", "spatial")
+        for name in (
+            "ensembles",
+            "gpu",
+            "gym",
+            "io",
+            "joints",
+            "model",
+            "operators",
+            "plot",
+            "robots",
+            "rotations",
+            "spatial",
+        )
     },
     "contacts": "grasping.contacts",
     "controllers": "control.controllers",
@@ -162,6 +175,7 @@ def __dir__() -> list[str]:
             "contacts",
             "controllers",
             "distributions",
+            "gpu",
             "gym",
             "keep",
             "rotations",

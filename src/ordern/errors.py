@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "GpuError",
     "InconsistentStateError",
     "LoopError",
     "ModelError",
@@ -76,6 +77,18 @@ class TraceError(OrdernError, TypeError):
 
 class CompileError(OrdernError, RuntimeError):
     """Machine code could not be made or loaded."""
+
+
+class GpuError(OrdernError, RuntimeError):
+    """There is no usable GPU, or its driver refuses: too little memory, an old driver, a failed launch."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        """The number of the driver's error; 0 if the driver was not asked."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.code)
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str], owner: str = "", hint: str = "") -> UnknownNameError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from .kernel.declarations import Answering, Array, Out, Threads, answers, delegated
+from .kernel.declarations import Answering, Array, Device, Out, Threads, answers, delegated
 from .kernel.settings import frame_list
 from .model import Frame, Model
 
@@ -24,7 +24,9 @@ Frames = Iterable[str | Frame] | None
 class FrameMethods(Answering, Model):
     """Kinematics of many frames in one call, which share one sweep over the robot, and contacts of frames."""
 
-    def poses(self, q: ArrayLike, frames: Frames = None, threads: Threads = None, out: Out = None) -> Array:
+    def poses(
+        self, q: ArrayLike, frames: Frames = None, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the homogeneous matrices of k frames in the world, of shape (..., k, 4, 4).
 
         Without `frames`, return those of all bodies in their order, of shape (..., n, 4, 4).
@@ -34,22 +36,23 @@ class FrameMethods(Answering, Model):
         >>> arm.poses(arm.neutral(), ["wrist", "flange"]).shape
         (2, 4, 4)
         """
-        return self._many("poses", (q,), frames, {}, threads, out)
+        return self._many("poses", (q,), frames, {}, threads, out, device)
 
     def velocities(
         self, q: ArrayLike, v: ArrayLike, frames: Frames = None, axes: str = "frame", threads: Threads = None,
-        out: Out = None, *, base_velocity: ArrayLike | None = None,
+        out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the velocities (angular, linear) of k frames, or of all bodies, of shape (..., k, 6).
 
         Each is as `velocity` returns it.
         """
         named = {"axes": axes, "base_velocity": base_velocity}
-        return self._many("velocities", (q, v), frames, named, threads, out)
+        return self._many("velocities", (q, v), frames, named, threads, out, device)
 
     def accelerations(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Frames = None, axes: str = "frame",
-        kind: str = "classical", threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        kind: str = "classical", threads: Threads = None, out: Out = None, *,
+        device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the accelerations (angular, linear) of k frames, or of all bodies, of shape (..., k, 6).
@@ -57,21 +60,37 @@ class FrameMethods(Answering, Model):
         Each is as `acceleration` returns it, of the same `kind`, for joint accelerations `a`.
         """
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
-        return self._many("accelerations", (q, v, a), frames, {"axes": axes, "kind": kind, **moved}, threads, out)
+        return self._many(
+            "accelerations", (q, v, a), frames, {"axes": axes, "kind": kind, **moved}, threads, out, device
+        )
 
     def jacobians(
-        self, q: ArrayLike, frames: Frames = None, axes: str = "frame", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        frames: Frames = None,
+        axes: str = "frame",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the Jacobians of k frames, or of all bodies, of shape (..., k, 6, nv).
 
         Each is as `jacobian` returns it.
         """
         listed = self._body_frames() if frames is None else frames
-        return self._many("jacobians", (q,), listed, {"axes": axes}, threads, out)
+        return self._many("jacobians", (q,), listed, {"axes": axes}, threads, out, device)
 
     @answers
     def kinematic_hessian(
-        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the derivative H of a frame's Jacobian by each freedom, of shape (..., 6, nv, nv).
 
@@ -79,10 +98,10 @@ class FrameMethods(Answering, Model):
         `jacobian_rate` is H v.
         """
 
-    @delegated("impacts", sets=True)
+    @delegated("impacts", sets=True, placed=True)
     def delassus_matrix(
         self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
-        threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None,
+        threads: Threads = None, out: Out = None, *, device: Device = None, t: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the Delassus matrix J M^-1 J^T of k frames, of shape (..., 6 k, 6 k).
 
@@ -92,10 +111,11 @@ class FrameMethods(Answering, Model):
         `t` is the time, for driven loops.
         """
 
-    @delegated("impacts", sets=True)
+    @delegated("impacts", sets=True, placed=True)
     def delassus_solve(
         self, q: ArrayLike, x: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame",
         contact: str = "frame", damping: float = 0.0, *, t: ArrayLike | None = None,
+        device: Device = None,
     ) -> Array:  # fmt: skip
         """Return (D + damping)^-1 x with the `delassus_matrix` D, of shape (..., m).
 
@@ -104,10 +124,11 @@ class FrameMethods(Answering, Model):
         other arguments are those of `delassus_matrix`.
         """
 
-    @delegated("impacts", sets=True)
+    @delegated("impacts", sets=True, placed=True)
     def impact(
         self, q: ArrayLike, v: ArrayLike, frames: Iterable[str | Frame] | None = None, restitution: ArrayLike = 0.0, *,
         axes: str = "frame", contact: str = "frame", t: ArrayLike | None = None,
+        device: Device = None,
     ) -> Impact:  # fmt: skip
         """Return the velocities after frames hit something at rest, and the impulses on them, in one record.
 
@@ -126,12 +147,12 @@ class FrameMethods(Answering, Model):
 
     def _many(
         self, question: str, state: tuple[ArrayLike, ...], frames: Frames, named: dict[str, Any], threads: Threads,
-        out: Out,
+        out: Out, device: Device,
     ) -> Array:  # fmt: skip
         """Return the answers for frames, or for all bodies; loops over bodies compile to shorter code."""
         if frames is None:
-            return self._ask(f"body_{question}", state, named, None, threads, out)
-        return self._ask(question, state, {"frames": frame_list(question, frames), **named}, None, threads, out)
+            return self._ask(f"body_{question}", state, named, None, threads, out, device)
+        return self._ask(question, state, {"frames": frame_list(question, frames), **named}, None, threads, out, device)
 
     def _body_frames(self) -> tuple[Frame, ...]:
         """Return the frames of all bodies."""

@@ -25,7 +25,8 @@ from .errors import ArgumentError
 from .frames import FrameMethods
 from .joints import Fixed, Joint, Placement, placement
 from .kernel.arguments import external_forces, stored
-from .kernel.declarations import Array, Out, Threads, answers, delegated
+from .kernel.declarations import Array, Device, Out, Threads, answers, delegated
+from .kernel.place import computing_on
 from .loops.robot_methods import LoopMethods
 from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
@@ -72,7 +73,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
     @answers
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, external: External | None = None, method: str = "newton-euler",
-        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        threads: Threads = None, out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the joint forces of a motion, tau = M(q) a + C(q, v) - J^T external, of shape (..., nv).
@@ -84,7 +85,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None, method: str | None = None,
-        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        threads: Threads = None, out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None, t: ArrayLike | None = None, check: bool | float = True,
     ) -> Array:  # fmt: skip
         """Return the joint accelerations that joint forces tau and `external` forces cause, of shape (..., nv).
@@ -97,47 +98,81 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         if self.nc:
             from .loops.dynamics import accelerations
 
-            return accelerations(self, q, v, tau, method, out, t=t, threads=threads, check=check, **extra)
-        return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out)
+            with computing_on(device, "forward_dynamics"):
+                return accelerations(self, q, v, tau, method, out, t=t, threads=threads, check=check, **extra)
+        return self._ask("forward_dynamics", (q, v, tau), extra, method, threads, out, device)
 
     @answers
     def mass_matrix(
-        self, q: ArrayLike, method: str = "composite-body", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        method: str = "composite-body",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the joint-space mass matrix M(q), of shape (..., nv, nv)."""
 
     @answers
     def mass_matrix_inverse(
-        self, q: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        method: str = "innovations",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the inverse of the mass matrix, of shape (..., nv, nv), by recursions that invert no large matrix."""
 
     def mass_matrix_factors(
-        self, q: ArrayLike, method: str = "innovations", threads: Threads = None
+        self, q: ArrayLike, method: str = "innovations", threads: Threads = None, *, device: Device = None
     ) -> tuple[Array, Array]:
         """Return factors F and D of the mass matrix, M = F D F^T, both of shape (..., nv, nv).
 
         F has unit blocks on its diagonal and zeros below it; D is block-diagonal. With the method "ltl", D is the
         identity. Robots with mimic joints have the methods "ltdl" and "ltl" only.
         """
-        F = self._ask("mass_matrix_factor", (q,), {}, method, threads)
-        return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads)
+        F = self._ask("mass_matrix_factor", (q,), {}, method, threads, None, device)
+        return F, self._ask("mass_matrix_pivots", (q,), {}, method, threads, None, device)
 
     @answers
     def mass_matrix_product(
-        self, q: ArrayLike, x: ArrayLike, method: str = "newton-euler", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "newton-euler",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return M(q) x, of shape (..., nv), without forming the matrix, in order n."""
 
     @answers
     def mass_matrix_solve(
-        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return M(q)^-1 x, of shape (..., nv), without forming the matrix, in order n."""
 
     @answers
     def mass_matrix_root_product(
-        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return F D^(1/2) x with the factors of the mass matrix, of shape (..., nv), in order n.
 
@@ -147,19 +182,34 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     @answers
     def mass_matrix_root_solve(
-        self, q: ArrayLike, x: ArrayLike, method: str = "innovations", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        x: ArrayLike,
+        method: str = "innovations",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return D^(-1/2) F^-1 x, of shape (..., nv): the inverse of `mass_matrix_root_product`, in order n."""
 
     @answers
     def coriolis_matrix(
-        self, q: ArrayLike, v: ArrayLike, method: str = "christoffel", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        method: str = "christoffel",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return a matrix C(q, v), (..., nv, nv), with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew."""
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike | None = None, external: External | None = None,
-        method: str | None = None, threads: Threads = None, out: Out = None, *, tau: ArrayLike | None = None,
+        method: str | None = None, threads: Threads = None, out: Out = None, *, device: Device = None,
+        tau: ArrayLike | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: bool | float = True,
     ) -> Array:  # fmt: skip
         """Return the (moment, force) that each joint transmits to its body, in the body's frame, of shape (..., n, 6).
@@ -173,15 +223,18 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
             raise ArgumentError("joint_wrenches: give either the accelerations `a` or the joint forces `tau`")
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if self.nc:
-            return self._closed_wrenches(q, v, a, tau, external, {**moved, "check": check}, method, out)
+            with computing_on(device, "joint_wrenches"):
+                return self._closed_wrenches(q, v, a, tau, external, {**moved, "check": check}, method, out)
         if tau is not None:
-            return self._ask("constraint_forces", (q, v, tau), {"external": external, **moved}, method, threads, out)
+            return self._ask(
+                "constraint_forces", (q, v, tau), {"external": external, **moved}, method, threads, out, device
+            )
         if method not in (None, "newton-euler") and any(m.name == method for m in methods("constraint_forces")):
             raise ArgumentError(
                 f"joint_wrenches by the method {method!r} is for joint forces `tau`, from which it finds the wrenches; "
                 "with accelerations `a`, leave the method out"
             )
-        return self._ask("joint_wrenches", (q, v, a), {"external": external, **moved}, method, threads, out)
+        return self._ask("joint_wrenches", (q, v, a), {"external": external, **moved}, method, threads, out, device)
 
     def _closed_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: Any, tau: Any, external: External | None, more: Any, method: str | None,
@@ -197,7 +250,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     def link_accelerations(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: External | None = None, method: str = "fd4",
-        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        threads: Threads = None, out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the classical accelerations (angular, linear) of all bodies that joint forces cause, (..., n, 6).
@@ -208,13 +261,17 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         """
         moved: dict[str, Any] = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         if not self.nc:
-            return self._ask("link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out)
+            return self._ask(
+                "link_accelerations", (q, v, tau), {"external": external, **moved}, method, threads, out, device
+            )
+        moved["device"] = device
         a = self.forward_dynamics(q, v, tau, external, None if method == "fd4" else method, threads, **moved)
         return self.accelerations(q, v, a, threads=threads, out=out, **moved)
 
     def tip_acceleration(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, frame: str | Frame, axes: str = "frame",
         external: External | None = None, method: str = "fd4", threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the classical acceleration (angular, linear) of a frame that joint forces cause, of shape (..., 6).
@@ -225,11 +282,12 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
             require_tree(self, "tip_acceleration")
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
         extra = {"frame": frame, "axes": axes, "external": external, **moved}
-        return self._ask("tip_acceleration", (q, v, tau), extra, method, threads, out)
+        return self._ask("tip_acceleration", (q, v, tau), extra, method, threads, out, device)
 
     @answers
     def momentum(
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame = _WORLD, threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         method: str = "composite-body",
     ) -> Array:  # fmt: skip
         """Return the momentum (angular, linear) of all bodies about a frame's origin, in its axes, of shape (..., 6).
@@ -239,6 +297,7 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     def operational_inertia(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         tolerance: float | None = None,
     ) -> Array:  # fmt: skip
         """Return the operational-space inertia Lambda = (J M^-1 J^T)^-1 of a frame, of shape (..., 6, 6).
@@ -251,22 +310,37 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         count as zero. Lambda gives no force in the other directions: the joints bear every force along them. Without
         a tolerance, positions nearer than about 1e-6 rad to a singular one count as singular.
         """
-        return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, out)
+        return self._movable("operational_inertia", (q,), frame, axes, tolerance, threads, out, device)
 
     @answers
     def operational_inertia_inverse(
-        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return J M^-1 J^T, the response of a frame to forces on it, of shape (..., 6, 6); it always exists."""
 
     @answers
     def frame_response(
-        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return M^-1 J^T, the joint accelerations that unit forces on a frame cause, (..., nv, 6), in order n."""
 
     def dynamic_inverse(
         self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         tolerance: float | None = None,
     ) -> Array:  # fmt: skip
         """Return the dynamically consistent inverse M^-1 J^T Lambda of a Jacobian, of shape (..., nv, 6).
@@ -274,11 +348,11 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         Lambda is the `operational_inertia`. Where a frame cannot move in all six directions, this is a `SingularError`;
         with a `tolerance`, Lambda is the inertia for the possible motions, and J times the result projects on them.
         """
-        return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, out)
+        return self._movable("dynamic_inverse", (q,), frame, axes, tolerance, threads, out, device)
 
     def operational_bias(
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
-        out: Out = None, *, tolerance: float | None = None,
+        out: Out = None, *, device: Device = None, tolerance: float | None = None,
     ) -> Array:  # fmt: skip
         """Return the force at a frame that keeps it from accelerating, against gravity and velocities, (..., 6).
 
@@ -286,13 +360,16 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         directions, this is a `SingularError`. With a `tolerance`, Lambda is the inertia for the possible motions: the
         force keeps the frame from accelerating along these, and has no component in the other directions.
         """
-        return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, out)
+        return self._movable("operational_bias", (q, v), frame, axes, tolerance, threads, out, device)
 
     def _movable(
         self, question: str, states: tuple[ArrayLike, ...], frame: str | Frame, axes: str, tolerance: float | None,
-        threads: int | None, out: Array | None,
+        threads: int | None, out: Array | None, device: Device = None,
     ) -> Array:  # fmt: skip
         """Return an answer that exists where a frame can move in all six ways; elsewhere raise, or use a tolerance."""
+        if device is not None:
+            with computing_on(device, question):
+                return self._movable(question, states, frame, axes, tolerance, threads, out)
         answer = self._ask(question, states, {"frame": frame, "axes": axes}, None, threads, out)
         if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
             return answer
@@ -319,17 +396,23 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
     @answers
     def bias_force(
         self, q: ArrayLike, v: ArrayLike, external: External | None = None, method: str = "newton-euler",
-        threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        threads: Threads = None, out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the joint forces C(q, v) that keep all joint accelerations at zero, of shape (..., nv)."""
 
     @answers
-    def gravity_force(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def gravity_force(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
         """Return the joint forces that hold the robot at rest against gravity, of shape (..., nv)."""
 
     def static_torque(
-        self, q: ArrayLike, external: External | None = None, threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        external: External | None = None,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the joint forces that hold the robot at rest against gravity and `external` forces, (..., nv)."""
         still = np.zeros(self.nv, np.result_type(np.asarray(q), np.float32))  # keeps single precision
@@ -337,7 +420,14 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     @answers
     def passive_force(
-        self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        smoothing: ArrayLike = 0.01,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the joint forces of damping, friction and springs, to be added to the drives' `tau`, (..., nv).
 
@@ -345,13 +435,15 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         """
 
     @answers
-    def pose(self, q: ArrayLike, frame: str | Frame, threads: Threads = None, out: Out = None) -> Array:
+    def pose(
+        self, q: ArrayLike, frame: str | Frame, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the homogeneous matrix of a frame in the world, of shape (..., 4, 4)."""
 
     @answers
     def velocity(
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
-        out: Out = None, *, base_velocity: ArrayLike | None = None,
+        out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the velocity (angular, linear) of a frame's origin, of shape (..., 6).
 
@@ -361,7 +453,8 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
     @answers
     def acceleration(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str | Frame, axes: str = "frame",
-        kind: str = "classical", threads: Threads = None, out: Out = None, *, base_velocity: ArrayLike | None = None,
+        kind: str = "classical", threads: Threads = None, out: Out = None, *,
+        device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the acceleration (angular, linear) of a frame's origin, without gravity, of shape (..., 6).
@@ -372,7 +465,14 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
 
     @answers
     def jacobian(
-        self, q: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        axes: str = "frame",
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the Jacobian J of a frame, `velocity(q, v, frame) = J v`, of shape (..., 6, nv).
 
@@ -383,29 +483,40 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
     @answers
     def jacobian_rate(
         self, q: ArrayLike, v: ArrayLike, frame: str | Frame, axes: str = "frame", threads: Threads = None,
-        out: Out = None,
+        out: Out = None, *, device: Device = None,
     ) -> Array:  # fmt: skip
         """Return the rate of change J' of a frame's Jacobian along a motion, of shape (..., 6, nv)."""
 
     @answers
     def integrate(
-        self, q: ArrayLike, v: ArrayLike, dt: ArrayLike = 1.0, threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: ArrayLike = 1.0,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the position after the time dt at the constant velocity v, beginning at q, of shape (..., nq)."""
 
     @answers
-    def difference(self, q0: ArrayLike, q1: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def difference(
+        self, q0: ArrayLike, q1: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
 
         For a rolling joint, whose path depends on the order of motions, it is the velocity that turns the body as far.
         """
 
     @answers
-    def position_rate(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def position_rate(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the rate of the positions, dq/dt, at the velocity v, of shape (..., nq)."""
 
     @answers
-    def project(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def project(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
         """Return the valid position next to q, of shape (..., nq): quaternions get unit length again."""
 
     def interpolate(self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike) -> Array:
@@ -431,9 +542,9 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         apart = np.abs(self.difference(q0, q1))
         return np.asarray((apart <= positive(tolerance, "tolerance", zero=True)).all(axis=-1))
 
-    def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
         """Return the valid position next to q: another name of `project`, of shape (..., nq)."""
-        return self.project(q, threads, out)
+        return self.project(q, threads, out, device=device)
 
     @delegated("simulate.simulate", sets=True)
     def simulate(

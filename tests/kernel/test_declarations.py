@@ -15,8 +15,8 @@ from ordern.kernel.declarations import answers, delegated
 from ordern.simulate.options import SimulationOptions
 
 WRAPPED = {name: f for name, f in inspect.getmembers(on.Robot, inspect.isfunction) if hasattr(f, "__wrapped__")}
-CHECKED = {"randomise", "vary", "with_parameters"}
-"""Methods with a body, which check the names of their keywords first."""
+CHECKED = {"randomise", "vary", "with_parameters"} | {"jvp", "vjp", "hvp", "hessian"}
+"""Methods with a body, which check the names of their keywords first, or compute on a device."""
 DECLARED = {name: f for name, f in WRAPPED.items() if name not in CHECKED}
 DELEGATED = sorted(name for name, f in DECLARED.items() if hasattr(f, "target"))
 ANSWERS = sorted(DECLARED.keys() - set(DELEGATED))
@@ -33,7 +33,7 @@ def test_parameters_are_those_of_the_question(name: str) -> None:
     parameters = list(inspect.signature(DECLARED[name]).parameters)[1:]
     required = [p.name for p in question.inputs if not p.optional]
     assert parameters[: len(required)] == required
-    expected = {p.name for p in question.inputs} | {*question.options, "threads", "out"}
+    expected = {p.name for p in question.inputs} | {*question.options, "threads", "out", "device"}
     assert set(parameters) - {"method"} == expected
 
 
@@ -44,7 +44,7 @@ def test_functions_take_what_their_methods_declare(name: str) -> None:
     declared = list(inspect.signature(DECLARED[name]).parameters)[1:]
     if name == "simulate":  # whose keywords are the fields of a record
         declared = [x for x in declared if x not in SimulationOptions.__slots__]
-    assert set(declared) <= set(list(target.parameters)[1:])
+    assert set(declared) - {"device"} <= set(list(target.parameters)[1:])
 
 
 @pytest.mark.parametrize("name", sorted(DECLARED))

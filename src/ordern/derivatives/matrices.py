@@ -14,6 +14,7 @@ from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..kernel.declarations import Threads
+from ..kernel.place import computing_on
 from ..model.parameter_fields import FIELDS
 from .call import CLOSED, Call, named_tuple
 
@@ -27,9 +28,9 @@ class Derivatives:
     """The derivatives of the answers of a robot, as matrices: a function for each question, with the question's name.
 
     It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
-    that are given, and of fields of `robot.parameters`), `method` and `threads`. It returns a named tuple with an array
-    for each of them: the shape of the answer, then the shape of the argument. Positions vary in the tangent of
-    `integrate`, poses in that of their frame.
+    that are given, and of fields of `robot.parameters`), `method`, `threads` and `device`. It returns a named tuple
+    with an array for each of them: the shape of the answer, then the shape of the argument. Positions vary in the
+    tangent of `integrate`, poses in that of their frame.
     """
 
     def __init__(self, robot: DerivativeMethods) -> None:
@@ -52,6 +53,9 @@ class Derivatives:
             *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
             threads: Threads = None, **named: Any,
         ) -> Any:  # fmt: skip
+            if "device" in named:
+                with computing_on(named.pop("device"), question):
+                    return ask(*arguments, wrt=wrt, method=method, threads=threads, **named)
             if threads is not None or named:
                 return self._of(question, arguments, wrt, method, threads, named)[0]
             usual: Any = len(arguments)
@@ -78,6 +82,9 @@ class Derivatives:
         threads: Threads = None, **named: Any,
     ) -> Any:  # fmt: skip
         """Return the matrices of a function that keeps loops closed."""
+        if "device" in named:
+            with computing_on(named.pop("device"), question):
+                return self._of_closed(question, *arguments, wrt=wrt, method=method, threads=threads, **named)
         from ..loops.derivative_arguments import arguments_and_settings
 
         given, settings = arguments_and_settings(question, arguments, named)

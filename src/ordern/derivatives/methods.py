@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from ..kernel.declarations import Answering, Array, Threads, delegated
+from ..kernel.declarations import Answering, Array, Device, Threads, delegated
+from ..kernel.place import placed
 from ..model import Model
 from ..model.parameter_fields import FIELDS
 from .call import CLOSED, Call, Named
@@ -26,9 +27,10 @@ __all__ = ["DerivativeMethods"]
 class DerivativeMethods(Answering, Model):
     """Derivatives of the answers to questions by their arguments."""
 
+    @placed
     def jvp(
         self, question: str, arguments: Sequence[ArrayLike] | Named, tangents: Sequence[ArrayLike | None] | Named,
-        method: str | None = None, threads: Threads = None, **settings: Any,
+        method: str | None = None, threads: Threads = None, *, device: Device = None, **settings: Any,
     ) -> Array:  # fmt: skip
         """Return the rate of an answer while its arguments vary along tangents: J t, in the shape of the answer.
 
@@ -52,9 +54,11 @@ class DerivativeMethods(Answering, Model):
         call.vary_parameters(along)
         return call.ask("jvp", tuple(along), list(along.values()), threads)
 
+    @placed
     def vjp(
         self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
-        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, **settings: Any,
+        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, *,
+        device: Device = None, **settings: Any,
     ) -> Any:  # fmt: skip
         """Return the gradient of the sum of cotangent times answer by the arguments: J^T w, a named tuple.
 

@@ -21,7 +21,8 @@ from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..compile.run.result_pool import FROM_BYTES, ResultPool
 from ..errors import ArgumentError
-from ..kernel.declarations import Threads
+from ..kernel.declarations import Device, Threads
+from ..kernel.place import placed
 from ..model.parameter_fields import FIELDS
 from .call import CLOSED, Call, Named, named_tuple
 from .methods import DerivativeMethods
@@ -39,11 +40,12 @@ _MOST_AT_ONCE = 5000
 class SecondDerivativeMethods(DerivativeMethods):
     """Derivatives of second order of the answers to questions."""
 
+    @placed
     def hvp(
         self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
         tangents: Sequence[ArrayLike | None] | Named, wrt: str | Sequence[str] | None = None,
-        cotangent_tangent: ArrayLike | None = None, method: str | None = None, threads: Threads = None,
-        **settings: Any,
+        cotangent_tangent: ArrayLike | None = None, method: str | None = None, threads: Threads = None, *,
+        device: Device = None, **settings: Any,
     ) -> Any:  # fmt: skip
         """Return the rate of a gradient, as `vjp` returns it, while the arguments vary along tangents.
 
@@ -74,9 +76,11 @@ class SecondDerivativeMethods(DerivativeMethods):
         flat = gradient.ask("jvp", tuple(along), list(along.values()), threads)
         return call.split("HessianProduct", names, ())(flat)
 
+    @placed
     def hessian(
         self, question: str, arguments: Sequence[ArrayLike] | Named, cotangent: ArrayLike,
-        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, **settings: Any,
+        wrt: str | Sequence[str] | None = None, method: str | None = None, threads: Threads = None, *,
+        device: Device = None, **settings: Any,
     ) -> Any:  # fmt: skip
         """Return the second derivatives of the sum of cotangent times answer: a named tuple by pairs of arguments.
 
@@ -107,9 +111,9 @@ class SecondDerivatives:
     """The second derivatives of the answers of a robot: a function for each question, with the question's name.
 
     It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
-    that are given), `method` and `threads`. It returns a named tuple with an array for each pair of arguments in their
-    order, such as `q_q`, `q_v` and `v_v`: the shape of the answer, then that of the first and of the second argument.
-    Arrays that are zero for every robot, such as `tau_tau` of forward dynamics, are read-only.
+    that are given), `method`, `threads` and `device`. It returns a named tuple with an array for each pair of arguments
+    in their order, such as `q_q`, `q_v` and `v_v`: the shape of the answer, then that of the first and of the second
+    argument. Arrays that are zero for every robot, such as `tau_tau` of forward dynamics, are read-only.
     `q_v` is the derivative by v of the derivative by q. The derivative of `derivatives` along positions is not
     symmetric where freedoms of a joint do not commute, as those of a quaternion: `q_q[..., i, j]` moves along j, and
     the first derivative there is along i.
@@ -130,6 +134,7 @@ class SecondDerivatives:
     def __repr__(self) -> str:
         return f"<SecondDerivatives of {self._robot.name!r}: one function for each question, such as forward_dynamics>"
 
+    @placed
     def _of(
         self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
         threads: Threads = None, **named: Any,

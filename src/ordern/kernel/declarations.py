@@ -6,7 +6,7 @@
 ...         '''Return the homogeneous matrix of a frame in the world, of shape (..., 4, 4).'''
 
 A declaration has no body: its signature, documentation and types are those of the method. With `answers`, its name is
-a question, and its parameters are the question's inputs and settings, and `method`, `threads` and `out`. With
+a question, and its parameters are the question's inputs and settings, and `method`, `threads`, `out` and `device`. With
 `delegated`, the method is a function of another module, which is imported on the first call.
 """
 
@@ -26,15 +26,17 @@ from ..model import Model
 from ..model.checks import require_one_set
 from ..model.parameter_sets import for_kinematics
 from .fast_path import install
+from .place import computing_on
 
 if TYPE_CHECKING:
     from .table import Kernels
 
-__all__ = ["Answering", "Array", "Out", "Threads", "answers", "delegated"]
+__all__ = ["Answering", "Array", "Device", "Out", "Threads", "answers", "delegated"]
 
 Array = NDArray[Any]
 Threads = int | None
 Out = Array | None
+Device = str | None
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -56,11 +58,15 @@ class Answering:
         method: str | None = None,
         threads: Threads = None,
         out: Out = None,
+        device: Device = None,
     ) -> Array:
         """Return the answer to a question, and install the fast path for calls like this one.
 
         `named` are settings, and optional arguments, which may be None.
         """
+        if device is not None:
+            with computing_on(device, question):
+                return self._ask(question, arguments, named, method, threads, out)
         answer: Array
         kernels, key = self._kernels, (question, (method, *named.values()))
         plain = threads is None and out is None
@@ -86,6 +92,9 @@ def answers(declared: F) -> F:
     count = len(required)
 
     def method(self: Answering, *given: Any, **named: Any) -> Any:
+        if named and "device" in named:
+            with computing_on(named.pop("device"), name):
+                return method(self, *given, **named)
         calls = self._kernels.calls
         key = (name, *given[count:], *named.items()) if named else (name, *given[count:])
         try:
@@ -97,6 +106,7 @@ def answers(declared: F) -> F:
         values = bound(self, given, named)
         arguments = tuple([values.pop(x) for x in required])
         how = (values.pop("method", None), values.pop("threads"), values.pop("out"))
+        values.pop("device", None)
         answer = self._ask(name, arguments, values, *how)
         if len(given) >= count and how[1] is None and how[2] is None:
             with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
@@ -113,24 +123,31 @@ def delegated(
     sets: bool = False,
     kinematic: bool = False,
     differentiable: bool = False,
+    placed: bool = False,
 ) -> Callable[[F], F]:
     """Turn a declaration into a method that calls a function with the same parameters in a module of this package.
 
     Robots with many sets of parameters are refused, unless the function handles `sets`, or it is `kinematic`: of
     kinematics alone, so that sets of masses do not matter. With `differentiable`, arguments of JAX or PyTorch go to
-    the function that `ordern.worlds` has for their library.
+    the function that `ordern.worlds` has for their library. If it is `placed`, its kernels run on the `device` of the
+    call, which the function itself does not take.
     """
 
     def made(declared: F) -> F:
         name, bound = function or declared.__name__, _binder(declared)
 
         def method(self: Any, *given: Any, **named: Any) -> Any:
+            if placed and "device" in named:
+                with computing_on(named.pop("device"), declared.__name__):
+                    return method(self, *given, **named)
             robot = self
             if kinematic:
                 robot = for_kinematics(self, declared.__name__)
             elif not sets and isinstance(self, Model):
                 require_one_set(self, declared.__name__)
             values = bound(self, given, named)
+            if placed:
+                values.pop("device", None)
             if differentiable:
                 elsewhere = import_module("ordern.worlds").delegate(declared.__name__, self, values)
                 if elsewhere is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 from ..algorithms import CHOICES, Algorithm, Port, Question, find, methods
@@ -24,6 +25,7 @@ from .compiled import Compiled
 from .composed import PieceCounts
 from .elsewhere import ELSEWHERE, elsewhere
 from .fast_path import add_fallback
+from .place import PLACE
 from .runners import Composed, InPieces, Interpreted, Runner
 from .settings import with_frames
 
@@ -74,6 +76,9 @@ class Kernel:
 
     def __call__(self, *arguments: Any, out: AnyArray | None = None, threads: int | None = None) -> AnyArray:
         """Return the answer, as an array of the batch shape followed by the shape of one state's answer."""
+        if PLACE.device is not None and not self.algorithm.pieces:  # whose kernels are asked one by one
+            there: AnyArray = self.on(PLACE.device)(*arguments, out=out)
+            return there
         found = self._runner(arguments, out, threads, self._varied)
         if found is ELSEWHERE:
             elsewhere_found: AnyArray = elsewhere(self, arguments, out, threads)
@@ -84,6 +89,14 @@ class Kernel:
     def runner(self) -> Runner:
         """The object that computes, which all robots of one structure share."""
         return self._runner
+
+    def on(self, device: Any = "cuda") -> Any:
+        """Return the same kernel on a GPU: "cuda" for the first of this machine, "cuda:1" for the one of that number.
+
+        It takes arrays of PyTorch, JAX, CuPy or `ordern.gpu` that are on that GPU, and returns such; arrays of NumPy go
+        there and come back. See `ordern.gpu.DeviceKernel`.
+        """
+        return import_module("ordern.gpu.kernel").on_device(self, device)  # a layer above this one
 
     @property
     def code(self) -> Code:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice
 from ..errors import ArgumentError
-from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
+from ..kernel.declarations import Answering, Array, Device, Out, Threads, answers, delegated
+from ..kernel.place import computing_on
 from ..model.parameter_sets import for_kinematics
 
 if TYPE_CHECKING:
@@ -32,7 +33,13 @@ class LoopMethods(Answering):
 
     @answers
     def loop_residual(
-        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the residuals of loops, of shape (..., nc): metres and, for small angles, radians.
 
@@ -42,32 +49,60 @@ class LoopMethods(Answering):
 
     @answers
     def loop_rate(
-        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the rates of the residuals of loops, of shape (..., nc): K v plus the rate at constant positions."""
 
     @answers
     def loop_jacobian(
-        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the constraint Jacobian K of the loops, of shape (..., nc, nv): forces K^T lambda close them."""
 
     @answers
     def loop_bias(
-        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return the vector k of the constraints K a + k = 0 on accelerations, of shape (..., nc)."""
 
     @answers
     def loop_wrenches(
-        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, t: ArrayLike | None = None
+        self,
+        q: ArrayLike,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
+        t: ArrayLike | None = None,
     ) -> Array:
         """Return for each row of K the (moment, force) on the loop's child that lambda scales, of shape (..., nc, 6).
 
         It is in the loop's frame on the child; the parent gets the opposite. Rows of couplings are zero.
         """
 
-    def loop_coordinates(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def loop_coordinates(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the positions of the joints that close loops, of shape (..., sum of their nq), loop after loop.
 
         Angles are within half a turn of zero. For an open loop they are those of a closed one next to it. Joints in
@@ -79,15 +114,24 @@ class LoopMethods(Answering):
 
         robot = cast("Robot", self)
         if bounded_loops(robot):
-            return loop_coordinates(robot, q, threads, out)
-        return self._ask("loop_coordinates", (q,), {}, None, threads, out)
+            with computing_on(device, "loop_coordinates"):
+                return loop_coordinates(robot, q, threads, out)
+        return self._ask("loop_coordinates", (q,), {}, None, threads, out, device)
 
     @answers
-    def loop_velocities(self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def loop_velocities(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the velocities of the joints that close loops, of shape (..., sum of their nv), loop after loop."""
 
     def loop_force(
-        self, q: ArrayLike, along: ArrayLike | Mapping[str, ArrayLike], threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        along: ArrayLike | Mapping[str, ArrayLike],
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the joint forces (..., nv) equivalent to forces `along` joints that close loops; add them to `tau`.
 
@@ -98,11 +142,18 @@ class LoopMethods(Answering):
             from .dynamics import along as forces_along
 
             along = forces_along(cast("Robot", self), along)
-        return self._ask("loop_force", (q, along), {}, None, threads, out)
+        return self._ask("loop_force", (q, along), {}, None, threads, out, device)
 
     @answers
     def loop_passive_force(
-        self, q: ArrayLike, v: ArrayLike, smoothing: ArrayLike = 0.01, threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        smoothing: ArrayLike = 0.01,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return joint forces (..., nv) of damping, friction and springs of joints that close loops."""
 
@@ -142,12 +193,13 @@ class LoopMethods(Answering):
         robot = cast("Robot", self)
         return type(robot).of(replace(robot, **loops), robot._kernels)
 
-    @delegated("loops.dynamics", sets=True)
+    @delegated("loops.dynamics", sets=True, placed=True)
     def closed_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: Any = None, method: str | None = None, *,
         t: ArrayLike | None = None, stabilise: bool | tuple[float, float] | None = None,
         loop_forces: Mapping[str, ArrayLike] | None = None, tolerance: float = TOLERANCE, rank: int | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None, check: Check = True,
+        device: Device = None,
     ) -> ClosedMotion:  # fmt: skip
         """Return the motion of a robot with loops that joint forces cause: accelerations, and forces in the loops.
 

@@ -1,0 +1,337 @@
+"""A driver without a GPU: its device memory is memory of this machine, and its kernels run as ordinary code.
+
+It is as lazy as a device may be: what is put into a stream happens only when somebody waits for it, or for an event
+after it. So a missing wait shows as numbers that are not there: fresh memory is full of NaN. An address outside of what
+was allocated is an error, as on a device.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ordern.compile.pipeline import Request, load
+
+OK, INVALID, NO_MEMORY, NO_DEVICE, BAD_PTX, ILLEGAL = 0, 1, 2, 100, 218, 700
+ERRORS = {
+    INVALID: b"CUDA_ERROR_INVALID_VALUE",
+    NO_MEMORY: b"CUDA_ERROR_OUT_OF_MEMORY",
+    NO_DEVICE: b"CUDA_ERROR_NO_DEVICE",
+    BAD_PTX: b"CUDA_ERROR_INVALID_PTX",
+    ILLEGAL: b"CUDA_ERROR_ILLEGAL_ADDRESS",
+    719: b"CUDA_ERROR_LAUNCH_FAILED",
+}
+PROPERTIES = {1: 1024, 13: 1_980_000, 16: 4, 36: 3_201_000, 37: 6144, 39: 2048, 75: 9, 76: 0, 97: 232_448}
+PROGRAMS: dict[str, tuple[Request, str, Any]] = {}
+"""Requests by the digest of their PTX, so that a binary of the cache finds its own."""
+
+
+def stand_in_ptx(request: Request, dtype: str, architecture: str) -> Any:
+    """Return what the compiler would, but for the text, which is only a name here."""
+    code = load(request, dtype).code
+    asked = [request.question.name, request.algorithm.name, request.model.digest, dtype, request.options]
+    text = f"// {architecture} {asked!r} {sorted(request.present)}"
+    rolled = code.way == "rolled"
+    found = SimpleNamespace(
+        text=text, entry="ordern_kernel", block=128, states=128, way=code.way, operations=code.operations,
+        shared_bytes=65536 if rolled else 0, workspace=3 if rolled else 0, tables=b"tables" if rolled else b"",
+        numbers=code.numbers,
+    )  # fmt: skip
+    PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = request, dtype, found
+    return found
+
+
+class StandIn:
+    """The functions of the driver, on memory of this machine."""
+
+    def __init__(self, memory: int = 1 << 30, devices: int = 2, version: int = 12040) -> None:
+        self.memory, self.devices, self.version = memory, devices, version
+        self.blocks: dict[int, Any] = {}
+        self.pinned: dict[int, Any] = {}
+        self.streams: dict[int, deque[Callable[[], int]]] = {0: deque(), 1: deque()}
+        self.events: dict[int, int] = {}
+        self.marks: dict[int, tuple[int, object]] = {}
+        self.reached: set[object] = set()
+        self.modules: dict[int, str] = {}
+        self.links: dict[int, Any] = {}
+        self.contexts: dict[int, list[int]] = {}
+        self.launched: list[tuple[int, int]] = []
+        """The number of states and the stream of each launch."""
+        self.compiled = 0
+        self.fail: dict[str, int] = {}
+        """Errors that functions return, by their names."""
+        self._next, self._lock = 1000, threading.RLock()
+
+    def __getattribute__(self, name: str) -> Any:
+        found = object.__getattribute__(self, name)
+        if not name.startswith("cu"):
+            return found
+        if name in self.fail:
+            return lambda *given: self.fail[name]
+
+        def locked(*given: Any) -> Any:
+            with self._lock:
+                return found(*given)
+
+        return locked
+
+    def _new(self) -> int:
+        self._next += 1
+        return self._next
+
+    def used(self) -> int:
+        return sum(len(b) for b in self.blocks.values())
+
+    def current(self) -> list[int]:
+        return self.contexts.setdefault(threading.get_ident(), [])
+
+    def cuInit(self, flags: int) -> int:
+        return OK if self.devices else NO_DEVICE
+
+    def cuDriverGetVersion(self, out: Any) -> int:
+        out._obj.value = self.version
+        return OK
+
+    def cuGetErrorName(self, code: int, out: Any) -> int:
+        out._obj.value = ERRORS.get(code)
+        return OK
+
+    def cuDeviceGetCount(self, out: Any) -> int:
+        out._obj.value = self.devices
+        return OK
+
+    def cuDeviceGet(self, out: Any, number: int) -> int:
+        out._obj.value = number
+        return OK
+
+    def cuDeviceGetName(self, text: Any, size: int, device: int) -> int:
+        text.value = b"Stand-in"
+        return OK
+
+    def cuDeviceGetAttribute(self, out: Any, attribute: int, device: int) -> int:
+        out._obj.value = PROPERTIES[attribute]
+        return OK
+
+    def cuDeviceTotalMem_v2(self, out: Any, device: int) -> int:
+        out._obj.value = self.memory
+        return OK
+
+    def cuDevicePrimaryCtxRetain(self, out: Any, device: int) -> int:
+        out._obj.value = 500 + device
+        return OK
+
+    def cuCtxPushCurrent_v2(self, context: int) -> int:
+        self.current().append(context)
+        return OK
+
+    def cuCtxPopCurrent_v2(self, out: Any) -> int:
+        out._obj.value = self.current().pop()
+        return OK
+
+    def cuMemGetInfo_v2(self, free: Any, total: Any) -> int:
+        free._obj.value, total._obj.value = self.memory - self.used(), self.memory
+        return OK
+
+    def cuMemAlloc_v2(self, out: Any, size: int) -> int:
+        assert self.current(), "no context is current"
+        if self.used() + size > self.memory:
+            return NO_MEMORY
+        block = (ctypes.c_ubyte * size)()
+        ctypes.memset(block, 0xFF, size)  # NaN
+        self.blocks[ctypes.addressof(block)] = block
+        out._obj.value = ctypes.addressof(block)
+        return OK
+
+    def cuMemFree_v2(self, address: int) -> int:
+        for stream in list(self.streams):  # the driver waits for all work
+            self._run(stream)
+        return OK if self.blocks.pop(address, None) is not None else INVALID
+
+    def cuMemHostAlloc(self, out: Any, size: int, flags: int) -> int:
+        block = (ctypes.c_ubyte * size)()
+        self.pinned[ctypes.addressof(block)] = block
+        out._obj.value = ctypes.addressof(block)
+        return OK
+
+    def cuMemFreeHost(self, address: int) -> int:
+        return OK if self.pinned.pop(address, None) is not None else INVALID
+
+    def _on_device(self, address: int, size: int) -> bool:
+        return any(a <= address and address + size <= a + len(b) for a, b in self.blocks.items())
+
+    def _put(self, stream: int, work: Callable[[], int]) -> int:
+        assert self.current(), "no context is current"
+        self.streams[stream or 0].append(work)
+        return OK
+
+    def _copy(self, to: int, source: Any, size: int, stream: int, on_device: int) -> int:
+        if not self._on_device(on_device, size):
+            return ILLEGAL
+
+        def work() -> int:
+            ctypes.memmove(to, source, size)
+            return OK
+
+        return self._put(stream, work)
+
+    def cuMemcpyHtoDAsync_v2(self, to: int, source: Any, size: int, stream: int) -> int:
+        address = _address(source)
+        if not any(a <= address < a + len(b) for a, b in self.pinned.items()):
+            return self._copy(to, ctypes.string_at(address, size), size, stream, to)  # copied before it returns
+        return self._copy(to, address, size, stream, to)
+
+    def cuMemcpyDtoHAsync_v2(self, to: Any, source: int, size: int, stream: int) -> int:
+        return self._copy(_address(to), source, size, stream, source)
+
+    def cuStreamCreate(self, out: Any, flags: int) -> int:
+        out._obj.value = self._new()
+        self.streams[out._obj.value] = deque()
+        return OK
+
+    def cuStreamDestroy_v2(self, stream: int) -> int:
+        self._run(stream)
+        return OK if self.streams.pop(stream, None) is not None else INVALID
+
+    def _run(self, stream: int, until: object = None) -> int:
+        """Do what is in a stream, up to a mark."""
+        queue, code = self.streams[stream or 0], OK
+        while queue and (until is None or until not in self.reached):
+            code = queue.popleft()() or code
+        return code
+
+    def cuStreamSynchronize(self, stream: int) -> int:
+        return self._run(stream)
+
+    def cuEventCreate(self, out: Any, flags: int) -> int:
+        out._obj.value = self._new()
+        self.events[out._obj.value] = flags
+        return OK
+
+    def cuEventDestroy_v2(self, event: int) -> int:
+        self.events.pop(event, None)
+        return OK
+
+    def cuEventRecord(self, event: int, stream: int) -> int:
+        mark = object()
+        self.marks[event] = stream or 0, mark
+
+        def work() -> int:
+            self.reached.add(mark)
+            return OK
+
+        return self._put(stream, work)
+
+    def cuEventSynchronize(self, event: int) -> int:
+        stream, mark = self.marks[event]
+        return OK if mark in self.reached else self._run(stream, mark)
+
+    def cuEventQuery(self, event: int) -> int:
+        return OK if self.marks[event][1] in self.reached else 600
+
+    def cuEventElapsedTime(self, out: Any, begin: int, end: int) -> int:
+        out._obj.value = 1.0
+        return OK
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> int:
+        other, mark = self.marks[event]
+        return self._put(stream, lambda: OK if mark in self.reached else self._run(other, mark))
+
+    def cuLinkCreate_v2(self, count: int, options: Any, values: Any, out: Any) -> int:
+        out._obj.value = self._new()
+        self.links[out._obj.value] = SimpleNamespace(log=values[2], binary=None)
+        return OK
+
+    def cuLinkAddData_v2(self, state: Any, kind: int, source: Any, size: int, *more: Any) -> int:
+        text, link = source.value.decode(), self.links[state.value]
+        if not text.startswith("//"):
+            ctypes.memmove(link.log, b"ptxas: line 1: syntax error\0", 28)
+            return BAD_PTX
+        self.compiled += 1
+        content = b"\x7fELF" + hashlib.sha256(text.encode()).hexdigest().encode()
+        link.binary = ctypes.create_string_buffer(content, len(content))
+        return OK
+
+    def cuLinkComplete(self, state: Any, out: Any, size: Any) -> int:
+        binary = self.links[state.value].binary
+        out._obj.value, size._obj.value = ctypes.addressof(binary), len(binary)
+        return OK
+
+    def cuLinkDestroy(self, state: Any) -> int:
+        del self.links[state.value]
+        return OK
+
+    def cuModuleLoadData(self, out: Any, source: Any) -> int:
+        content = source.raw
+        if not content.startswith(b"\x7fELF"):
+            return 200
+        out._obj.value = self._new()
+        self.modules[out._obj.value] = content[4:].decode()
+        return OK
+
+    def cuModuleUnload(self, module: int) -> int:
+        return OK if self.modules.pop(module, None) else INVALID
+
+    def cuModuleGetFunction(self, out: Any, module: int, name: bytes) -> int:
+        out._obj.value = module
+        return OK
+
+    def cuFuncGetAttribute(self, out: Any, attribute: int, function: int) -> int:
+        out._obj.value = {3: 0, 4: 128}[attribute]
+        return OK
+
+    def cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> int:
+        return OK if value <= PROPERTIES[97] else INVALID
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, out: Any, function: int, block: int, shared: int) -> int:
+        out._obj.value = 2
+        return OK
+
+    def cuLaunchKernel(self, function: int, *given: Any) -> int:
+        blocks, threads, stream, parameters = given[0], given[3], given[7], given[8]
+        request, dtype, code = PROGRAMS[self.modules[function]]
+        if threads != code.block:
+            return INVALID
+        varied = request.model.variation is not None and code.numbers != ()
+        count = len(request.ports) + varied
+        numbers = [ctypes.c_int64.from_address(parameters[k]).value for k in range(2 * count + 5)]
+        self.launched.append((numbers[-1], stream or 0))
+        shapes = [request.shape(p.kind) for p in request.ports]
+        if varied:
+            shapes.append((request.varied(code.way) if code.numbers is None else len(code.numbers),))
+        shapes.append(request.shape(request.question.output))
+        return self._put(stream, lambda: self._computed(request, dtype, code, shapes, numbers, blocks))
+
+    def _computed(self, request: Request, dtype: str, code: Any, shapes: Any, numbers: list[int], blocks: int) -> int:
+        """Do the work of a kernel, if every address is valid and the blocks suffice."""
+        workspace, tables, states = numbers[-3:]
+        size, rows = np.dtype(dtype).itemsize, []
+        for k, shape in enumerate(shapes):
+            address, stride = numbers[2 * k], numbers[2 * k + 1] * size
+            length = (states - 1) * stride + int(np.prod(shape)) * size
+            if not self._on_device(address, length):
+                return ILLEGAL
+            raw: Any = (ctypes.c_ubyte * length).from_address(address)
+            steps = [size * int(np.prod(shape[j + 1 :])) for j in range(len(shape))]
+            flat = np.frombuffer(raw, dtype)
+            rows.append(np.lib.stride_tricks.as_strided(flat, (states, *shape), (stride, *steps)))
+        if code.workspace and not self._on_device(workspace, blocks * code.states * code.workspace * size):
+            return ILLEGAL
+        if code.tables and ctypes.string_at(tables, len(code.tables)) != code.tables:
+            return ILLEGAL
+        if not code.workspace and blocks * code.states < states:
+            return ILLEGAL
+        load(request, dtype).run(rows[:-1], rows[-1])
+        return OK
+
+
+def _address(x: Any) -> int:
+    if isinstance(x, int):
+        return x
+    return int(x.value or 0) if isinstance(x, ctypes.c_void_p) else ctypes.addressof(x)
