@@ -1,7 +1,7 @@
 """Which tests run: the quick ones by default, all of them with `--all`, the campaigns at full size with `--soak`.
 
 Tests that need an optional package are left out where it is not installed; the last lines of the report say so. The
-quick run needs no optional package, and `./dev test --all` installs them all.
+quick run needs no optional package, and `./dev test --all` installs them, but for lerobot, which is very large.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ OPTIONAL = {
     "example_robot_data": "example-robot-data",
     "gymnasium": "gymnasium",
     "imageio_ffmpeg": "imageio-ffmpeg",
+    "lerobot": "lerobot",
     "matplotlib": "matplotlib",
     "mcap": "mcap",
     "mujoco": "mujoco",
@@ -74,7 +75,7 @@ def pytest_configure() -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if MISSING:
         packages = ", ".join(sorted({OPTIONAL[name] for name in MISSING}))
-        terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs them)")
+        terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs all but lerobot)")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -25,6 +25,7 @@ __all__ = [
     "random_generator",
     "real",
     "real_number",
+    "whole_number",
 ]
 
 Array = NDArray[np.float64]
@@ -32,6 +33,8 @@ AnyArray = NDArray[Any]
 """Arrays of other types too: flags, indices, single precision."""
 Shape = tuple[int | EllipsisType | None, ...]
 """A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
+_LARGEST = 2**62
+"""No count or seed is larger: machine code takes integers of 64 bits."""
 _RIGID = 1e-6
 """Largest entry of R R^T - 1 that passes as rounding in a rotation matrix of the user's."""
 
@@ -87,6 +90,13 @@ def positive(x: Any, what: str, *, zero: bool = False) -> float:
         shown = _shown(x) if math.isnan(number) else f"{number:g}"
         raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {shown}")
     return number
+
+
+def whole_number(x: Any, what: str, least: int) -> int:
+    """Return a whole number that is not below the least one; raise for any other."""
+    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not least <= x <= _LARGEST:
+        raise ArgumentError(f"{what} must be a whole number from {least} on, not {_shown(x)}")
+    return int(x)
 
 
 def choice(kind: str, name: Any, known: Collection[str], owner: str = "", hint: str = "") -> str:

@@ -188,6 +188,45 @@ def test_members_that_fail_are_recorded():
     assert np.isfinite(found["q_final"][[0, 1, 2, 3, 5]]).all()
 
 
+def test_members_that_fail_by_chance_do_not_stop_the_others():
+    robot = on.load("double-pendulum")
+    link = robot.bodies[-1].name
+    for masses, members in ((np.r_[np.full(12, -1.0), np.ones(8)], 20), (d.choice([-1.0, 1.0], p=[0.8, 0.2]), 100)):
+        found = on.Ensemble(robot, members=members, parameters={"mass": {link: masses}}, steps=3, seed=7).run()
+        failed = found.study.draws.drawn(0, members)[f"parameters.mass.{link}"] < 0.0
+        assert (found["failed"] == failed).all() and failed[:8].all() and np.isfinite(found["q_final"][~failed]).all()
+    late = on.Ensemble(robot, members=70, starts=(0.1, 1e200), steps=50).run()  # each fails on its way
+    assert late["failed"].all() and len(late.failures()) == 70
+    with pytest.raises(on.ArgumentError, match=r"64 members that were tried all fail: .*mass"):
+        on.Ensemble(robot, members=100, parameters={"mass": {link: d.uniform(-2.0, -1.0)}}, steps=3).run()
+
+
+def test_time_limit_of_members():
+    robot = on.load("double-pendulum")
+
+    def slow(t, q, v):
+        time.sleep(1e-3 if q[0] > 0.0 else 0.0)
+        return np.zeros(2)
+
+    start = {"q": np.array([[-0.1, 0.0], [0.1, 0.0]])}
+    found = on.Ensemble(robot, starts=start, controller=slow, until=2.0, dt=1.0, time_limit=0.01).run()
+    assert "time limit of 0.01 s" in found.failures()[1]
+    with pytest.raises(on.ArgumentError, match="`time_limit` is for `until`"):
+        on.Ensemble(robot, members=2, steps=3, time_limit=1.0)
+
+
+def test_series_go_on_after_a_jump():
+    robot = on.load("double-pendulum")
+    stop = on.Event(lambda t, q, v: t - 0.26, name="stop", effect=lambda t, q, v: 0.0 * v)
+    given = {"until": 0.5, "events": [stop]}
+    found = on.Ensemble(robot, starts=([[0.5, 0.0]], 0.0), dt=0.05, keep=["series", "final", "forces"], **given).run()
+    run = robot.simulate([0.5, 0.0], **given)
+    for k, t in enumerate(np.linspace(0.0, 0.5, 11)):
+        q, v = run.at(t)
+        assert np.abs(found["q"][0, k] - q).max() < 1e-8 and np.abs(found["v"][0, k] - v).max() < 1e-8
+    assert (found["q_final"] == found["q"][:, -1]).all()
+
+
 def test_reductions_agree_with_numpy():
     s = study(
         members=1000,
@@ -322,9 +361,10 @@ def test_wrong_arguments_are_named(tmp_path: Path):
 
 def test_workers_of_another_kind_store_nothing():
     from ordern.ensembles.engines import run_shard
-    from ordern.ensembles.stores import Memory, store_of
+    from ordern.ensembles.formats import store_of
+    from ordern.ensembles.stores import Memory
 
-    store, _ = store_of(None, None)
+    store, _ = store_of(None, None, None)
     assert isinstance(store, Memory)
     with pytest.raises(on.ArgumentError, match=r"compiles for .* and the run for another processor"):
         run_shard(study(), store, "another processor", 0, 1)

@@ -15,6 +15,7 @@ from ..compile import cores
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError
 from ..records import dataclass
+from .journal import flush
 from .stores import Store
 from .work import Block, run_block
 
@@ -148,6 +149,9 @@ def _run_shard(study: Ensemble, store: Store, start: int, stop: int, stopped: th
             block = Block(block.first, {}, block.states, block.failures)
         blocks.append(block)
     if store.journal is not None and blocks:
+        for number in range(start, stop):
+            for path in store.files(number):
+                flush(path)
         store.journal.note(start, stop, study.key, blocks)
     return ShardDone(start, stop, tuple(blocks))
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import inspect
 import math
 import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import AnyArray, choice, positive
+from ..arguments import AnyArray, choice, positive, whole_number
 from ..errors import ArgumentError, unknown_name
 from ..model.checks import require_one_set
 from .distributions import Distribution
@@ -35,11 +36,6 @@ _LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
 _SIMULATED_BLOCK = 16
 _SHAPES = {"com": (3,), "inertia": (6,), "added_inertia": (21,), "placement": (3,)}
 """Numbers of one body, joint or frame in a parameter, where they are several."""
-_FIELDS = (
-    *("mass", "com", "inertia", "added_inertia", "armature", "damping", "joint_friction", "stiffness", "rest"),
-    *("joint_numbers", "mimic_ratio", "mimic_offset", "placement", "gravity"),
-)
-"""The arguments of `robot.vary`."""
 _OWN = (
     "q0",
     "v0",
@@ -74,7 +70,8 @@ class Ensemble:
     engine, the number of workers, and interruptions. `sampling` is "random", "latin-hypercube" or "sobol". `stop`
     ends the run when an answer is good enough: see `on.keep.precise`. `target="x86-64-v3"` compiles for all processors
     of that level, so that the machines of a mixed cluster compute the same bits. A `block` of members is run, stored
-    and reduced at once; its size is chosen unless it is given.
+    and reduced at once; its size is chosen unless it is given. A member that `simulate` runs for longer than
+    `time_limit` seconds fails; since that depends on the machine, `max_steps` is the better limit where bits count.
 
     >>> import ordern as on
     >>> study = on.Ensemble(on.load("double-pendulum"), members=1000, starts={"q": on.distributions.uniform(-3, 3)},
@@ -102,6 +99,7 @@ class Ensemble:
         stop: Any = None,
         target: str | None = None,
         block: int | None = None,
+        time_limit: float | None = None,
         **settings: Any,
     ) -> None:
         require_one_robot(robot, "Ensemble")
@@ -112,10 +110,11 @@ class Ensemble:
         self.robot, self.controller, self.settings, self.stop = robot, controller, dict(settings), stop
         self.target = target
         """The level of the architecture that code is compiled for; None for this very processor."""
-        self.steps = None if steps is None else _count("steps", steps, 1)
+        self.steps = None if steps is None else whole_number(steps, "Ensemble: `steps`", 1)
         self.until = None if until is None else positive(until, "Ensemble: `until`")
         self.dt = positive(dt, "Ensemble: `dt`")
-        self.seed = _count("seed", seed, 0)
+        self.time_limit = None if time_limit is None else positive(time_limit, "Ensemble: `time_limit`")
+        self.seed = whole_number(seed, "Ensemble: `seed`", 0)
         self.sampling = choice("sampling", sampling, SAMPLINGS, "Ensemble")
         self.kept: tuple[Kept, ...]
         self.reductions: tuple[Reduction, ...]
@@ -130,13 +129,13 @@ class Ensemble:
             )
         }
         self.members = required_members(self.quantities, members)
-        self._block = None if block is None else _count("block", block, 1)
+        self._block = None if block is None else whole_number(block, "Ensemble: `block`", 1)
         self.every = self._every()
 
     def _require_settings(self) -> None:
         """Raise for settings that an ensemble has another word for, or that the function does not have."""
-        import inspect
-
+        if self.time_limit is not None and self.until is None:
+            raise ArgumentError("Ensemble: `time_limit` is for `until`; with `steps`, all members take as many steps")
         from ..robot import Robot
 
         name = "rollout" if self.steps is not None else "simulate"
@@ -195,6 +194,7 @@ class Ensemble:
         plain = {
             **{"robot": robot, "members": self.members, "steps": self.steps, "dt": self.dt, "until": self.until},
             **{"seed": self.seed, "sampling": self.sampling, "block": self.block, "target": self.target},
+            "time_limit": self.time_limit,
         }
         found = {name: str(x) for name, x in plain.items()}
         found |= {name: _print(x.given, fingerprint) for name, x in self.quantities.items()}
@@ -215,6 +215,7 @@ class Ensemble:
         engine: Any = "threads",
         workers: int | None = None,
         format: str | None = None,
+        task: str | None = None,
         shard: float = 2.0,
         progress: bool | Callable[..., Any] | None = None,
     ) -> Outcome:
@@ -223,12 +224,14 @@ class Ensemble:
         `out` is where results are stored while they come: "name.zarr", "name.parquet" (a folder of files) or
         "name.csv"; None keeps them in memory. `engine` is "threads", a `dask.distributed.Client` or "dask" (the
         current client, or a local cluster), or any `concurrent.futures.Executor`; `workers` is how many threads or
-        processes it has. `format` ("zarr", "parquet", "csv") is for names with another ending. A `shard` of work takes
-        about so many seconds. `progress` is True for a bar, or a function of the fraction done.
+        processes it has. `format` ("zarr", "parquet", "csv") is for names with another ending; "lerobot" makes a folder
+        that is a LeRobot dataset of episodes, whose `task` is a sentence. A `shard` of work takes about so many
+        seconds. `progress` is True for a bar, or a function of the fraction done.
         """
+        from .formats import store_of
         from .run import run
 
-        return run(self, out, engine, workers, format, shard, progress)
+        return run(self, store_of(out, format, task), engine, workers, shard, progress)
 
     def estimate(self) -> Estimate:
         """Return the time and the size of the whole study, from a part of its first block."""
@@ -303,12 +306,20 @@ def _forces(robot: Robot, forces: Any, steps: int | None) -> list[Quantity]:
     return [quantity("forces", (robot.nv,), forces)]
 
 
+@cache
+def _fields() -> tuple[str, ...]:
+    """Return the parameters that `robot.vary` takes."""
+    from ..robot import Robot
+
+    return tuple(x for x in inspect.signature(Robot.vary).parameters if x not in ("self", "fold"))
+
+
 def parameter_quantities(parameters: Mapping[str, Any] | None) -> list[Quantity]:
     """Return the parameters that vary, each by the name of its field and of its body or joint."""
     found = []
     for field, given in (parameters or {}).items():
-        if field not in _FIELDS:
-            raise unknown_name("parameter", field, _FIELDS, "the parameters that vary")
+        if field not in _fields():
+            raise unknown_name("parameter", field, _fields(), "the parameters that vary")
         if field == "gravity":
             found.append(quantity("parameters.gravity", (3,), given))
             continue
@@ -338,9 +349,3 @@ def _coordinates(robot: Robot, which: str) -> list[str]:
         count = c.nq if which == "q" else c.nv
         names += [c.name] if count == 1 else [f"{c.name}[{k}]" for k in range(count)]
     return names
-
-
-def _count(name: str, n: Any, least: int) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < least:
-        raise ArgumentError(f"Ensemble: `{name}` must be a whole number from {least} on, not {n!r}")
-    return int(n)

@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .work import Block
 
-__all__ = ["Journal", "write_atomically"]
+__all__ = ["Journal", "flush", "write_atomically"]
 
 _STUDY = "study.json"
 
@@ -36,11 +36,12 @@ class Journal:
         `results` is the place of the results, and `stored` tells whether they are there.
         """
         path = self.folder / _STUDY
-        if path.exists() and stored:
+        if path.exists() and results.exists():
             self._require_same(results, json.loads(path.read_text()), parts, about)
             for folder in (self.folder, results):
                 _clean(folder)
-            return True
+            if stored:
+                return True
         if results.exists() and not path.exists():
             raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
         for old in self.folder.glob("*"):
@@ -112,6 +113,13 @@ def write_atomically(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)
+
+
+def flush(path: Path) -> None:
+    """Wait until a file is on the disk, so that it outlives a machine that stops. Other paths are left alone."""
+    if path.is_file():
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
 
 
 def _clean(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import AnyArray
+from ..arguments import AnyArray, whole_number
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .members import Members, value_of
@@ -27,6 +27,7 @@ __all__ = [
     "energy",
     "events",
     "final",
+    "forces",
     "histogram",
     "kept",
     "moments",
@@ -91,6 +92,19 @@ class _Series(Kept):
         return Kind(("time", "position" if array == "q" else "velocity"))
 
 
+class _Forces(Kept):
+    name = "forces"
+
+    def __init__(self, every: int) -> None:
+        self.every, self.key = every, ("forces", every)
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        return {"tau": members.tau[:, members.every(self.every or 1)]}
+
+    def kind(self, array: str) -> Kind:
+        return Kind(("time", "velocity"))
+
+
 class _Energy(Kept):
     name = key = "energy"
 
@@ -143,9 +157,16 @@ def final() -> Kept:
 
 def series(every: Any = 1) -> Kept:
     """Keep the states of each member after every so many steps: `q` (times, nq) and `v` (times, nv)."""
-    if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
-        raise ArgumentError(f"series: `every` must be a whole number from 1 on, not {every!r}")
-    return _Series(int(every))
+    return _Series(whole_number(every, "series: `every`", 1))
+
+
+def forces(every: Any = 1) -> Kept:
+    """Keep the joint forces of each member, `tau` (times, nv): those that act from every so many steps on.
+
+    These are the given forces and those of the controller. The last row repeats the forces that acted last. `every` is
+    that of `series`.
+    """
+    return _Forces(whole_number(every, "forces: `every`", 1))
 
 
 def energy() -> Kept:
@@ -177,7 +198,7 @@ def events() -> Kept:
 
 
 _NAMED: dict[str, Callable[[], Kept]] = {
-    **{"final": final, "series": series, "energy": energy, "drawn": drawn, "events": events}
+    **{"final": final, "series": series, "forces": forces, "energy": energy, "drawn": drawn, "events": events}
 }
 
 
@@ -203,4 +224,8 @@ def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
     twice = next((x for x in names if names.count(x) > 1), None)
     if twice is not None:
         raise ArgumentError(f"Ensemble: `keep` has {twice!r} twice; give each a name of its own")
+    spacing = {x.name: x.every for x in each if isinstance(x, (_Series, _Forces))}
+    if len(set(spacing.values())) > 1:
+        listed = " and ".join(f"{name} every {n} steps" for name, n in spacing.items())
+        raise ArgumentError(f"Ensemble: `keep` has {listed}; series share their times: give one `every`")
     return tuple(each), tuple(over)

@@ -15,7 +15,7 @@ from ..records import dataclass
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Members", "value_of"]
+__all__ = ["Members", "sampled", "value_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,8 @@ class Members:
     results: tuple[Any, ...] = ()
     """The `Result` of each member that `simulate` ran; None for a member that failed."""
 
+    steered: AnyArray | None = None
+    """Joint forces of the controller and of noise in a rollout, of the shape of v; None without both."""
     steps_between: int = 0
     """The number of steps between stored states of a rollout."""
 
@@ -58,6 +60,25 @@ class Members:
         return self.v[:, -1]
 
     @cached_property
+    def tau(self) -> AnyArray:
+        """The joint forces that act from each stored state on, of shape (m, times, nv): given, and of the controller.
+
+        The last row repeats the forces that acted last. Those of `feedback` are not among them.
+        """
+        tau = np.zeros(self.v.shape)
+        if self.results:
+            for k, result in enumerate(self.results):
+                tau[k] = np.nan if result is None else sampled(self.t, result.t, result.tau)
+            return tau
+        if "forces" in self.drawn:
+            given = np.asarray(self.drawn["forces"])
+            if given.ndim == 2:  # constant in time
+                tau += given[:, None]
+            else:
+                tau += given[:, np.minimum(np.arange(len(self.t)) * self.steps_between, given.shape[1] - 1)]
+        return tau if self.steered is None else tau + self.steered
+
+    @cached_property
     def energy(self) -> AnyArray:
         """The energy of the last states, of shape (m,)."""
         return self._energy(-1)
@@ -75,6 +96,11 @@ class Members:
     def energy_change(self) -> AnyArray:
         """The change of energy from the first to the last state, of shape (m,)."""
         return self.energy - self.energy_start
+
+
+def sampled(t: AnyArray, times: AnyArray, values: AnyArray) -> AnyArray:
+    """Return values at the times t: of samples with one time, at a jump, the last; after the end, the last of all."""
+    return np.asarray(values[np.maximum(np.searchsorted(times, t, side="right") - 1, 0)])
 
 
 NAMES = ("q_final", "v_final", "energy", "energy_start", "energy_change")

@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import unknown_name
 from ..records import dataclass
 from ..screen.progress import lasting
-from .stores import Store, Zarr
+from .stores import Store
+from .zarr_store import Zarr
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array
+from ..arguments import Array, whole_number
 from ..errors import ArgumentError
 from ..records import dataclass
 from .counters import member_seeds, permuted, uniforms
@@ -146,9 +146,7 @@ def required_members(given: Mapping[str, Quantity], members: Any) -> int:
     """Return the number of members: as given, or as arrays have rows; raise if they differ."""
     counts = {name: x.members for name, x in given.items() if x.members is not None}
     if members is not None:
-        if isinstance(members, bool) or not isinstance(members, (int, np.integer)) or members < 1:
-            raise ArgumentError(f"Ensemble: `members` must be a whole number from 1 on, not {members!r}")
-        counts = {"members": int(members), **counts}
+        counts = {"members": whole_number(members, "Ensemble: `members`", 1), **counts}
     if not counts:
         raise ArgumentError("Ensemble: give `members`, or arrays with a row for each member")
     if len(set(counts.values())) > 1:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import positive
+from ..arguments import positive, whole_number
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError
 from ..screen.progress import reported, require_progress
@@ -18,7 +18,7 @@ from .engines import Engine, ShardDone, engine_of
 from .journal import write_atomically
 from .outcome import Outcome
 from .reductions import State
-from .stores import Memory, Store, store_of
+from .stores import Memory, Store
 from .work import columns_of
 
 if TYPE_CHECKING:
@@ -33,14 +33,13 @@ _READY = "ready"
 
 
 def run(
-    study: Ensemble, out: Any, engine: Any, workers: Any, format: str | None, shard: float, progress: Any
+    study: Ensemble, place: tuple[Store, Path | None], engine: Any, workers: Any, shard: float, progress: Any
 ) -> Outcome:
-    """See `Ensemble.run`."""
+    """See `Ensemble.run`. The `place` is a store, and the path of a CSV file that is written in the end."""
     require_progress(progress)
     shard = positive(shard, "Ensemble.run: `shard`")
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ArgumentError(f"Ensemble.run: `workers` must be a whole number from 1 on, not {workers!r}")
-    store, table = store_of(out, format)
+    workers = None if workers is None else whole_number(workers, "Ensemble.run: `workers`", 1)
+    store, table = place
     with compiling_for(study.target):
         target, columns = host_text(), columns_of(study)
     if table is not None:
@@ -61,7 +60,9 @@ def run(
         else:
             count = study.blocks
     members = min(study.members, count * study.block)
-    outcome = Outcome(study, store, members, runner.answers(count), runner.failures(), time.monotonic() - started)
+    failures = runner.failures()
+    store.finish(study, members, list(failures))
+    outcome = Outcome(study, store, members, runner.answers(count), failures, time.monotonic() - started)
     if table is not None:
         _write_csv(outcome, table)
     return outcome
@@ -71,7 +72,7 @@ def _begun(study: Ensemble, store: Store, target: str) -> bool:
     """Return True if an earlier run of this study has made the store."""
     if store.journal is None:
         return False
-    there = store.journal.begin(store.path, store.exists(), study.parts, {"target": target})
+    there = store.journal.begin(store.path, store.exists(), study.parts | dict(store.kind), {"target": target})
     return there and (store.journal.folder / _READY).exists()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
+import re
+import time
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from ..arguments import AnyArray
 from ..errors import ArgumentError, OrdernError, UnknownNameError
 from ..records import dataclass
-from .members import Members
+from .members import Members, sampled
 from .quantities import variant
 from .reductions import State
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Column", "columns_of", "run_block"]
 
 
-_TRIALS = 8
-"""Members that are tried before an ensemble begins."""
+_FIRST_TRIALS, _TRIALS = 8, 64
+"""Members that are tried before an ensemble begins: the first ones, and if they fail others, over all members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Column:
 
 
 def columns_of(study: Ensemble) -> dict[str, Column]:
-    """Return all arrays of the results, by running the first member; raise if the first ones fail, all of them."""
+    """Return all arrays of the results, by running one member; raise if the description is wrong."""
     members = _tried(study)
     found = {"failed": Column((), np.dtype(bool), (), "", None)}
     for kept in study.kept:
@@ -69,16 +71,28 @@ def columns_of(study: Ensemble) -> dict[str, Column]:
 
 
 def _tried(study: Ensemble) -> Members:
-    """Return the first member that does not fail."""
-    reason = ""
-    for k in range(min(_TRIALS, study.members)):
+    """Return a member that does not fail, or one that does if members fail by chance.
+
+    A wrong description fails for each member, before it moves and for the same reason, whatever the numbers in it. So
+    the run is refused if all members that are tried do. Members that fail otherwise are recorded while it runs.
+    """
+    run = _rolled if study.steps is not None else _simulated
+    reasons: dict[str, str] = {}
+    moved = False
+    first = min(_FIRST_TRIALS, study.members)
+    spread = np.linspace(first, study.members - 1, max(0, min(_TRIALS, study.members) - first)).astype(int)
+    tried = [*range(first), *spread.tolist()]
+    for k in tried:
         failures: dict[int, str] = {}
-        run = _rolled if study.steps is not None else _simulated
         members = run(study, k, k + 1, study.draws.drawn(k, k + 1), failures)
         if not failures:
             return members
-        reason = failures[0]
-    raise ArgumentError(f"Ensemble: the first {min(_TRIALS, study.members)} members all fail: {reason}")
+        moved |= bool(np.isfinite(members.v).any())
+        reasons.setdefault(re.sub(r"[-+]?[\d.]+(e[-+]?\d+)?", "#", failures[0]), failures[0])
+        if moved or len(reasons) > 1:
+            return members
+    which = f"the first {len(tried)} members" if len(tried) == first else f"{len(tried)} members that were tried"
+    raise ArgumentError(f"Ensemble: {which} all fail: {next(iter(reasons.values()))}")
 
 
 def run_block(study: Ensemble, first: int, last: int) -> Block:
@@ -127,6 +141,7 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
     q, v = (np.full((count, rows, n), math.nan) for n in (study.robot.nq, study.robot.nv))
     settings = dict(study.settings)
     steered = settings.get("noise") is not None or study.controller is not None
+    forces = np.full_like(v, math.nan) if steered else None
     if steered:
         settings |= {"policy": study.fresh_controller(), "seed": [study.seed, first]}
 
@@ -140,8 +155,8 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
                 tau = tau[:, None]
             into = None if steered else (q[some], v[some])
             run = robot.rollout(q0, v0, tau, study.steps, study.dt, every=study.every, threads=1, out=into, **settings)
-            if into is None:
-                q[some], v[some] = run.q, run.v
+            if forces is not None:
+                q[some], v[some], forces[some] = run.q, run.v, run.tau
         except UnknownNameError:
             raise  # a mistake in the study, not in a member
         except OrdernError as e:
@@ -153,11 +168,29 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
             roll(middle, end)
 
     roll(0, count)
-    return Members(_whole(study, drawn, failures, count), first, q, v, study.times(), drawn, steps_between=study.every)
+    robot = _whole(study, drawn, failures, count)
+    return Members(robot, first, q, v, study.times(), drawn, steered=forces, steps_between=study.every)
 
 
 def _rows(x: AnyArray, some: slice) -> AnyArray:
     return x[some] if len(x) > 1 else x
+
+
+class _OvertimeError(OrdernError):
+    """A member has taken longer than it may."""
+
+
+class _Limit:
+    """The time limit of a member: it hears of the progress of a simulation, and ends it when the time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._began = seconds, math.nan
+
+    def __call__(self, fraction: float) -> None:
+        if math.isnan(self._began):  # after the first steps, since code may have been compiled before
+            self._began = time.monotonic()
+        if fraction < 1.0 and time.monotonic() > self._began + self._seconds:
+            raise _OvertimeError(f"the time limit of {self._seconds:g} s was reached after {fraction:.0%} of the run")
 
 
 def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], failures: dict[int, str]) -> Members:
@@ -170,25 +203,25 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
         one = slice(k, k + 1)
         results.append(None)
         try:
+            start = _rows(drawn["q"], one)[0], _rows(drawn["v"], one)[0]
             robot = _variant(study, drawn, k)
             tau = study.fresh_controller()
             if tau is None and "forces" in drawn:
                 tau = _rows(drawn["forces"], one)[0]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the reason is recorded
-                result = robot.simulate(
-                    _rows(drawn["q"], one)[0], _rows(drawn["v"], one)[0], tau, t, **copy.deepcopy(study.settings)
-                )
+                limit = None if study.time_limit is None else _Limit(study.time_limit)
+                result = robot.simulate(*start, tau, t, progress=limit, **copy.deepcopy(study.settings))
         except UnknownNameError:
             raise
         except OrdernError as e:
             failures[k] = str(e)
+            if isinstance(e, _OvertimeError):
+                q[k, 0], v[k, 0] = start
             continue
         results[-1] = result
-        rows = len(result.t)
-        q[k, :rows], v[k, :rows] = result.q[: len(t)], result.v[: len(t)]
+        q[k], v[k] = (sampled(t, result.t, x) for x in (result.q, result.v))  # the last state if an event ended it
         if not result.report.ok:
             failures[k] = result.report.message
-        elif rows < len(t):  # an event ended it
-            q[k, rows:], v[k, rows:] = result.q[-1], result.v[-1]
+            q[k, t > result.t[-1]] = v[k, t > result.t[-1]] = math.nan
     return Members(_whole(study, drawn, failures, count), first, q, v, t, drawn, tuple(results))

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..arguments import AnyArray, choice
+from ..arguments import AnyArray, choice, whole_number
 from ..errors import ArgumentError
 from .world import World
 
@@ -61,11 +61,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         dtype: Any = np.float32,
         **settings: Any,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ArgumentError(f"gym: `num_envs` must be a whole number from 1 on, not {num_envs!r}")
         self.autoreset_mode = _MODES[choice("autoreset", autoreset, _MODES, "gym")]
         self.metadata = {"autoreset_mode": self.autoreset_mode, "render_modes": []}
-        self.num_envs = int(num_envs)
+        self.num_envs = whole_number(num_envs, "gym: `num_envs`", 1)
         self.world = World(
             robot, self.num_envs, reward=reward, observation=observation, terminated=terminated, starts=starts,
             parameters=parameters, forces=forces, scale=scale, dt=dt, hold=hold, length=length, dtype=dtype,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import AnyArray, positive
+from ..arguments import AnyArray, positive, whole_number
 from ..ensembles.distributions import Distribution
 from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_quantities
 from ..ensembles.quantities import Quantities, Quantity, variant
@@ -51,7 +51,8 @@ class World:
                 raise ArgumentError(f"gym: `{name}` must be a function of batched states, not {function!r}")
         self._reward, self._terminated = reward, terminated
         self._observation = _states if observation is None else observation
-        self.dt, self.hold, self.length = positive(dt, "gym: `dt`"), _count("hold", hold), _count("length", length)
+        self.dt = positive(dt, "gym: `dt`")
+        self.hold, self.length = whole_number(hold, "gym: `hold`", 1), whole_number(length, "gym: `length`", 1)
         self._settings = settings
         self._forces = forces
         self._motors: NDArray[np.int64] = np.arange(robot.nv)
@@ -186,9 +187,3 @@ def _motors(robot: Robot, scale: Any) -> tuple[NDArray[np.int64], AnyArray]:
     if not (np.isfinite(forces).all() and (forces > 0.0).all()):
         raise ArgumentError(f"gym: `scale` must be above zero, not {scale!r}")
     return np.array(freedoms), forces
-
-
-def _count(name: str, n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ArgumentError(f"gym: `{name}` must be a whole number from 1 on, not {n!r}")
-    return int(n)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import arguments
 from ..arguments import AnyArray, choice, positive
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
@@ -302,7 +303,5 @@ def _gains(robot: Robot, feedback: Any) -> tuple[AnyArray, AnyArray]:
 
 
 def whole_number(name: str, n: Any, least: int) -> int:
-    """Return a number as an integer; raise if it is below the least, or not whole."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < least or n > 2**62:
-        raise ArgumentError(f"rollout: `{name}` must be a whole number from {least} on, not {n!r}")
-    return int(n)
+    """Return an argument as an integer; raise if it is below the least, or not whole."""
+    return arguments.whole_number(n, f"rollout: `{name}`", least)
