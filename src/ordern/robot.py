@@ -609,8 +609,8 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, policy: Callable[..., Any] | None = None,
         hold: int = 1, noise: Mapping[str, Any] | None = None, seed: Any = 0, external: External | None = None,
         dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
-        restitution: float = 0.0, threads: Threads = None, out: tuple[Array, Array] | None = None,
-        progress: bool | Callable[[float], Any] | None = None,
+        restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
+        out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -629,6 +629,12 @@ class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalM
         is no longer finite stays so; the result has which in `diverged`, and since which stored state in `diverged_at`.
         With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
         coefficient of `restitution`, or rest, within an error of the order of dt.
+
+        `events` are noted in each trajectory: `run.events["name"]` has the time and the state of the first crossing,
+        and the number of all. A `terminal` event ends its trajectory: later rows repeat the state at the event, and the
+        others are not affected. The function of an event is called once, with symbols, and compiled with the steps: see
+        `Event`. The step in which it changes sign is taken again, shortened to end at the event, so time and state have
+        the accuracy of the method. A function that changes sign twice within one step is not noticed.
 
         Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
         1 ms some 1e-9 m. With `drift="project"` the end of each step is projected onto closed positions and velocities,

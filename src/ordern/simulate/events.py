@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..arguments import Array, array
 from ..errors import ArgumentError
+from ..graph import where_less
 from ..loops.limits import loop_positions
 from ..model import Loop
 from ..records import dataclass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Event", "listed"]
 
 T = TypeVar("T")
+Traced = tuple[str | None, Callable[[Mapping[tuple[str, int], Any]], Any]]
+"""A frame whose pose a function reads, and the function, over symbols for ("t", 0), ("q", k), ("v", k), ("pose", k)."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class Event:
     starts exactly at zero has not passed through it. An `effect`, a function of (t, q, v), returns the velocities after
     the event, or None to leave them: a kick, a brake, an impact of your own. Loops take part in the impact, and the
     energy that it takes counts as dissipated.
+
+    `rollout` calls the function once, with symbols for t, q and v, and compiles what it computes. There it may use
+    arithmetic, `abs`, `np.sin`, `np.cos`, `np.sqrt` and `np.arctan2` of single numbers such as q[0], methods of a robot
+    such as `robot.pose(q, frame)`, and `ordern.graph.where_less(a, b, x, y)` for `x if a < b else y`. Effects and
+    joints that close loops are for `simulate`.
 
     >>> import ordern as on
     >>> robot = on.load("double-pendulum")
@@ -130,7 +138,7 @@ class _Ready:
     """A function of (t, q, v) that needs a robot: `bind` makes it."""
 
     def __call__(self, t: float, q: Array, v: Array) -> float:
-        raise ArgumentError("this event is used through robot.simulate(events=[...])")
+        raise ArgumentError("this event is used through robot.simulate(events=[...]) or robot.rollout(events=[...])")
 
 
 @dataclass(frozen=True)
@@ -149,6 +157,30 @@ class _Limit(_Ready):
             leader = robot.joints[c.mimic.joint].name
             raise ArgumentError(f"Event.limit: joint {c.name!r} follows {leader!r}; watch that joint")
         return self._inside(c, lambda q: q[c.q])
+
+    def traced(self, robot: Robot) -> Traced:
+        """Return the function for compiled rollouts: no frame, and a function of symbols by name."""
+        if any(x.name == self.joint for x in robot.loops):
+            raise ArgumentError(
+                f"rollout: Event.limit of {self.joint!r}: this joint closes a loop; robot.simulate watches such joints"
+            )
+        self.bind(robot)
+        c = robot.joint(self.joint)
+        sides = [
+            (c.q.start + k, side, bound)
+            for bounds, side in ((c.lower, 1.0), (c.upper, -1.0))
+            for k, bound in enumerate(bounds)
+            if np.isfinite(bound)
+        ]
+
+        def inside(symbols: Mapping[tuple[str, int], Any]) -> Any:
+            distances = [side * (symbols["q", k] - float(bound)) for k, side, bound in sides]
+            least = distances[0]
+            for x in distances[1:]:
+                least = where_less(x, least, x, least)
+            return least
+
+        return None, inside
 
     def _inside(self, limited: Loop | ModelJoint, positions: Callable[[Array], Array]) -> WatchFunction:
         lower, upper = np.array(limited.lower), np.array(limited.upper)
@@ -174,6 +206,16 @@ class _Plane(_Ready):
     def bind(self, robot: Robot) -> WatchFunction:
         robot.frame(self.frame)
         return _Distance(robot, self.frame, np.array(self.normal), self.offset)
+
+    def traced(self, robot: Robot) -> Traced:
+        """Return the function for compiled rollouts: the frame, and a function of symbols for its pose."""
+        robot.frame(self.frame)
+
+        def distance(symbols: Mapping[tuple[str, int], Any]) -> Any:
+            x, y, z = (n * symbols["pose", 4 * k + 3] for k, n in enumerate(self.normal))
+            return x + y + z - self.offset
+
+        return self.frame, distance
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..records import dataclass
+from .rollout_events import Crossings, some_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -31,6 +32,8 @@ class Source:
     steering: str = ""
     """"policy" or "noise" if these drive the robot."""
     limits: str = "ignore"
+    ended: int = 0
+    """The number of trajectories that an event has ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,8 @@ class Rollout:
     tau: AnyArray | None = None
     """Joint forces of the policy and of noise, of the shape of v: those that act from each stored state on. The last
     row repeats the forces that acted last. None for a rollout without policy and noise."""
+    events: Crossings | None = field(default=None, repr=False)
+    """The events: `run.events["flip"].time`, `.q`, `.v`, `.count`. None for a rollout without `events`."""
     source: Source | None = field(default=None, repr=False)
     """The robot and the arguments, for derivatives; None for some trajectories of a larger rollout."""
 
@@ -77,7 +82,7 @@ class Rollout:
         q, v, tau = arrays
         assert q is not None
         assert v is not None
-        return Rollout(q, v, self.t, tau)
+        return Rollout(q, v, self.t, tau, None if self.events is None else some_of(self.events, order))
 
     def vjp(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, wrt: str | Sequence[str] | None = None,
@@ -162,4 +167,5 @@ class Rollout:
 
         rows = [(name, getattr(self, name).shape, getattr(self, name).dtype) for name in ("q", "v", "t")]
         lost = f"{int(self.diverged.sum())} of {self.diverged.size} trajectories diverged"
-        return titled(repr(self)[1:-1], table(("array", "shape", "type"), rows, left=3), lost)
+        found = [] if self.events is None else [repr(self.events[name])[1:-1] for name in self.events.names]
+        return titled(repr(self)[1:-1], table(("array", "shape", "type"), rows, left=3), lost, *found)

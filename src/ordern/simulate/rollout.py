@@ -22,6 +22,7 @@ from .memory import machine_memory
 from .policies import Policy, controlled
 from .rolled import Rollout, Source
 from .rollout_arguments import flat_rows, plan, shared_rows, whole_number
+from .rollout_events import crossings, new_marks, watched_events
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -57,6 +58,7 @@ def rollout(
     drift: str = "baumgarte",
     limits: str = "ignore",
     restitution: float = 0.0,
+    events: Any = None,
     threads: int | None = None,
     out: tuple[AnyArray, AnyArray] | None = None,
     progress: Progress = None,
@@ -70,16 +72,23 @@ def rollout(
     p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift)
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
     limited = () if limits == "ignore" else _limited(robot, p.q, restitution)
+    names, watched = watched_events(robot, events, p)
     q_out, v_out = _results(robot, p.batch, p.rows, p.dtype, out, p.every)
     t = p.dt * p.every * np.arange(p.rows)
     steering = "policy" if policy is not None else "noise" if noise is not None else ""
-    source = Source(robot, p, steering, limits)
+    marks = new_marks(len(names), robot, p)
+
+    def rolled(forces: AnyArray | None = None) -> Rollout:
+        found = crossings(names, watched, marks, robot, p) if names else None
+        ended = 0 if found is None else int((found.stopped >= 0).sum())
+        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended))
+
     if robot.nv == 0 or p.count == 0:
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]
-        return Rollout(q_out, v_out, t, source=source)
+        return rolled()
     closing = _closing(robot, dynamics, p.q) if robot.nc and drift == "project" else None
     loop = FixedLoop.of(
-        *(robot, method, dynamics, p.dtype.name, feedback is not None, external is not None), closing, limited
+        *(robot, method, dynamics, p.dtype.name, feedback is not None, external is not None), closing, limited, watched
     )
     arrays = {
         **p.arrays,
@@ -87,14 +96,15 @@ def rollout(
         "v_out": v_out.reshape(p.count, p.rows, robot.nv),
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(p.dtype),
         "parameters": shared_rows(loop.parameters(robot), p.batch),
+        "marks": marks,
     }
     with reported(progress, robot.name) as told:
         if steered is None:
             _Run(loop, arrays, p.tables, p.steps, p.every).go(threads, told)
-            return Rollout(q_out, v_out, t, source=source)
+            return rolled()
         go = _parts(loop, arrays, threads, p.steps, told)
         forces = controlled(steered, go, arrays, p.tables, (p.steps, p.every, hold), p.batch)
-    return Rollout(q_out, v_out, t, forces.reshape(v_out.shape), source)
+    return rolled(forces.reshape(v_out.shape))
 
 
 def _parts(
@@ -106,7 +116,7 @@ def _parts(
     def go(some: dict[str, AnyArray], tables: dict[str, AnyArray], count: int, each: int) -> None:
         nonlocal done
         tables["tau"] = flat_rows(tables["tau"], tables["tau"].shape[:1], tables["tau"].dtype)
-        _Run(loop, arrays | some, tables, count, each).go(threads)
+        _Run(loop, arrays | some, tables, count, each, done).go(threads)
         done += count
         if told is not None and done < steps:
             told(done / steps)
@@ -149,14 +159,21 @@ class _Run:
     """One call of `rollout`: its arrays, and the words for machine code."""
 
     def __init__(
-        self, loop: FixedLoop, arrays: dict[str, AnyArray], timed: dict[str, AnyArray], steps: int, every: int
+        self,
+        loop: FixedLoop,
+        arrays: dict[str, AnyArray],
+        timed: dict[str, AnyArray],
+        steps: int,
+        every: int,
+        begun: int = 0,
     ) -> None:
-        self.loop, self.arrays, self.timed = loop, arrays, timed
+        """`begun` is the number of steps before these."""
+        self.loop, self.arrays, self.timed, self.begun = loop, arrays, timed, begun
         q, v = arrays["q_out"], arrays["v_out"]
         self.count, self.steps = len(q), steps
         self._lock, self._done = threading.Lock(), 0
         self.words = {name: x.ctypes.data for name, x in arrays.items()} | {"every": every, "last": self.count - 1}
-        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0", "parameters")}
+        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0", "parameters", "marks")}
         self.words |= {"q_stride": q.strides[0], "q_row": q.strides[1], "v_stride": v.strides[0], "v_row": v.strides[1]}
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
@@ -190,13 +207,15 @@ class _Run:
 
     def _piece(self, first: int, end: int, rows: int, tell: Callable[[int], None]) -> None:
         """Compute some trajectories, with `rows` stored rows per call; each call continues from the last row."""
-        words = {**self.words, "first": first, "end": end}
+        begun = np.array([self.begun], self.loop.dtype)
+        words = {**self.words, "first": first, "end": end, "begun": begun.ctypes.data}
         every, left = words["every"], self.steps // words["every"]
         while True:
             now = min(rows, left)
             words["steps"] = now * every
             self.loop.run(words)
             tell((end - first) * now * every)
+            begun += now * every
             left -= now
             if left <= 0:
                 return

@@ -193,6 +193,11 @@ def _require_smooth(source: Source, what: str) -> None:
             f"{what}: with limits={source.limits!r} joints strike their stops, and the steps at which they do change "
             "with the arguments; the derivatives are those of rollouts with limits='ignore'"
         )
+    if source.ended:
+        raise ArgumentError(
+            f"{what}: an event has ended {source.ended} trajectories of this rollout, at times that change with the "
+            "arguments; the derivatives are those of rollouts whose events are not terminal, or do not take place"
+        )
     if source.robot.nc and p.drift == "project":
         raise ArgumentError(
             f"{what}: with drift='project' the end of each step is projected by an iteration, which has no derivatives "

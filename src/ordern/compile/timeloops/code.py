@@ -43,10 +43,10 @@ ROLLOUT_WORDS = (
     *("goal", "goal_stride", "goal_step"),
     *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
     *("steps", "every", "first", "end", "last"),
-    *("workspace", "numbers", "limits", "datas", "parameters", "parameters_stride"),
+    *("workspace", "numbers", "limits", "datas", "parameters", "parameters_stride", "marks", "marks_stride", "begun"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
-one row serves all steps."""
+one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call."""
 
 _INPUTS = ("tau", "external", "goal")
 _STATES = ("q0", "v0", *_INPUTS, "parameters")

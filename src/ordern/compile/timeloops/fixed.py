@@ -15,9 +15,11 @@ from ..emit.builder import Builder, Value
 from ..emit.target import Target
 from ..run.engine import compile_object
 from .code import ROLLOUT_WORDS, Closing, LoopCode
+from .event_program import Watched
 from .impacts import Impacts, any_lane
 from .machine import Emitter, Kernels, Tile
 from .projection import Projection
+from .watching import Watching
 
 __all__ = ["compile_rollout", "lanes_function"]
 
@@ -28,22 +30,29 @@ def compile_rollout(
     step: Callable[[Any, Tile, Tile], tuple[Tile, Tile]],
     closing: Closing | None = None,
     limited: Sequence[tuple[int, int]] = (),
+    events: Sequence[Watched] = (),
 ) -> LoopCode:
     """Return the machine code of the loop around a step, a function (m, q, v) -> (q, v) over the machine m.
 
     A trajectory whose loops cannot be kept closed, or not in a clear way, goes on as NaN. The joints of a tree bounce
-    off their stops if the places of `limited` coordinates and of their rates are given.
+    off their stops if the places of `limited` coordinates and of their rates are given. `events` are noted, and may
+    end trajectories.
     """
     m = Emitter(kernels, model, works=False)
     projection = None if closing is None else Projection(m, closing)
     impacts = Impacts(m, limited) if limited else None
     q, v, before = m.tile(model.nq), m.tile(model.nv), m.tile(model.nv)
+    plain = projection is None and impacts is None
+    watching = Watching(m, events, q, v, plain) if events else None
     if impacts is not None:
         m.copy(v, before)
+    if watching is not None:
+        watching.note_start()
     q1, v1 = step(m, q, v)
     if projection is None:
-        m.copy(v1, v)  # a position may be a velocity's tile, but not the other way round
-        m.copy(q1, q)
+        take_over = m.copy if watching is None else watching.take_over
+        take_over(v1, v)  # a position may be a velocity's tile, but not the other way round
+        take_over(q1, q)
         m.sequence("step")
     else:
         m.sequence("step")
@@ -52,8 +61,11 @@ def compile_rollout(
         m.sequence("renew")
     if impacts is not None:
         impacts.write(q, v, before)
+    if watching is not None:
+        watching.write()
     emitted = m.finish()
-    text = "\n".join([emitted.text, lanes_function(m.target), _rollout(m, q, v, impacts)])
+    parts = [emitted.text, lanes_function(m.target), _take(m, impacts), _rollout(m, q, v, impacts, watching)]
+    text = "\n".join(parts)
     return kernels.code(compile_object(text), emitted.workspace)
 
 
@@ -78,15 +90,36 @@ def lanes_function(target: Target) -> str:
     return b.text("@lanes")
 
 
-def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
+def _take(m: Emitter, impacts: Impacts | None) -> str:
+    """Return the IR text of @take: one step, with what follows its formulas."""
+    b = Builder(("ptr %ws", "ptr %datas"))
+    workspace = b.arguments[0]
+
+    def run(sequence: str) -> None:
+        b.call(f"@{sequence}", *b.arguments)
+
+    run("step")
+    if m.projection is not None:
+        m.projection.emit(b, run, workspace)
+        run("renew")
+    if impacts is not None:
+        run("touch")
+        with b.if_(any_lane(b, m, workspace.at(impacts.touched.at, m.target.vector))):
+            run("strike")
+    return b.text("@take")
+
+
+def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None, watching: Watching | None) -> str:
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
     pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "limits", "datas"}
-    pointers.add("parameters")
+    pointers |= {"parameters", "marks", "begun"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
     tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
     tiles["parameters"] = m.parameters
+    if watching is not None:
+        tiles["marks"] = watching.marks
     forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
 
     def run(sequence: str) -> None:
@@ -94,25 +127,28 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
 
     def move(verb: str, name: str, t: Value, shift: Value | int = 0) -> None:
         """Load or store one row of each trajectory."""
-        base = word[f"{name}_out" if verb == "store" else name]
+        base = word[f"{name}_out" if verb == "store" and name in ("q", "v") else name]
         b.call("@lanes", rows, base, word[f"{name}_stride"], t, word["last"], shift)
         b.call(f"@{verb}_rows", rows, workspace.at(tiles[name].at, m.target.vector), 0, tiles[name].size)
 
+    def advance(t: Value, k: Value) -> None:
+        """Take step k of this call."""
+        for name in forces:
+            with b.if_(word[f"{name}_step"].differs(0)):
+                move("load", name, t, k * word[f"{name}_step"])
+        run("take")
+        if watching is not None:
+            watching.emit(b, run, workspace, lambda: run("take"))
+
     def steps(t: Value) -> None:
-        """Take the steps of a tile."""
+        """Take the steps of a tile; none once all of its trajectories have ended."""
         with b.if_(word["steps"] > 0), b.counted(word["steps"]) as k:
             left, stored = b.carried(word["every"]), b.carried(0)
-            for name in forces:
-                with b.if_(word[f"{name}_step"].differs(0)):
-                    move("load", name, t, k * word[f"{name}_step"])
-            run("step")
-            if m.projection is not None:
-                m.projection.emit(b, run, workspace)
-                run("renew")
-            if impacts is not None:
-                run("touch")
-                with b.if_(any_lane(b, m, workspace.at(impacts.touched.at, m.target.vector))):
-                    run("strike")
+            if watching is not None and watching.stops:
+                with b.if_(any_lane(b, m, workspace.at(watching.running.at, m.target.vector))):
+                    advance(t, k)
+            else:
+                advance(t, k)
             rest = left.value - 1
             due = rest.equals(0)
             left.next, stored.next = due.select(word["every"], rest), stored.value + due.to("zext", "i64")
@@ -125,11 +161,16 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None) -> str:
     if impacts is not None:
         b.call("@splat", word["limits"], workspace.at(impacts.limits.at, m.target.vector), impacts.limits.size)
     with b.if_(word["first"] < word["end"]), b.counted(word["end"], word["first"], m.target.lanes) as t:
-        varied = ["parameters"] if m.parameters.size else []
-        for verb, names in (("load", ["q0", "v0", *forces, *varied]), ("store", ["q", "v"])):
+        more = [*(["parameters"] if m.parameters.size else []), *(["marks"] if watching is not None else [])]
+        for verb, names in (("load", ["q0", "v0", *forces, *more]), ("store", ["q", "v"])):
             for name in names:
                 move(verb, name, t)
         if m.projection is not None:
             run("reset")
+        if watching is not None:
+            b.call("@splat", word["begun"], workspace.at(watching.clock.at, m.target.vector), 1)
+            watching.emit_start(run)
         steps(t)
+        if watching is not None:
+            move("store", "marks", t)
     return b.text("@rollout", internal=False)

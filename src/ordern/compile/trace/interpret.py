@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import AnyArray
+from ...graph import Node
 from ...model import ArrayNumbers, ConcreteTree, RowAnswer, Runner, result_scalars
 
 if TYPE_CHECKING:
@@ -88,6 +89,6 @@ def _scalars(values: AnyArray, dtype: np.dtype[Any], number: Callable[[float], A
 def _number(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> Callable[[float], Any] | None:
     """Return the type to which the model's constants are converted to match the arguments; None for floats."""
     if dtype.kind == "O":
-        kinds = {type(x) for array in arrays for x in array.flat} - {float, int}
+        kinds = {type(x) for array in arrays for x in array.flat} - {float, int, Node}  # nodes take floats as they are
         return kinds.pop() if len(kinds) == 1 else None
     return dtype.type if dtype.itemsize > 8 else None

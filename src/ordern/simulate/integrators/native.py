@@ -33,6 +33,7 @@ from .step_control import GROWTH, NEARLY, REMAINDER, combined_error, step_factor
 from .tableaus import Tableau, tableau
 
 if TYPE_CHECKING:
+    from ...compile.timeloops.event_program import Watched
     from ...compile.timeloops.law_program import Law
     from ...robot import Robot
 
@@ -146,27 +147,31 @@ class FixedLoop:
         external: bool = False,
         closing: Closing | None = None,
         limited: tuple[tuple[int, int], ...] = (),
+        events: tuple[Watched, ...] = (),
     ) -> None:
         """Compile the steps of a method.
 
         `closing` describes the loops that are projected; others are stabilised. `limited` are the places in q and v of
-        joints that bounce off their limits.
+        joints that bounce off their limits. `events` are watched.
         """
         steps = tableau(method)
         requests = step_requests(robot, steps, dynamics, feedback, external, closing, bool(limited))
+        for k, x in enumerate(events):
+            if x.frame is not None:
+                requests[f"watched{k}"] = robot.kernel("pose", frame=x.frame).request
 
         def make() -> LoopCode:
             from ...compile.timeloops.fixed import compile_rollout
             from ...compile.timeloops.machine import Kernels
 
             kernels = Kernels(requests, dtype, None)
-            return compile_rollout(robot, kernels, lambda m, q, v: fixed_step(m, steps, q, v), closing, limited)
+            return compile_rollout(robot, kernels, lambda m, q, v: fixed_step(m, steps, q, v), closing, limited, events)
 
-        code = loop_code(loop_kind("rollout", method, closing, limited), requests, dtype, None, make)
+        code = loop_code(loop_kind("rollout", method, closing, limited, events), requests, dtype, None, make)
         self._loaded = LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS)
         self._requests = requests
         self._local = threading.local()
-        self.rolled = code.rolled
+        self.rolled, self.dtype = code.rolled, self._loaded.dtype
         self.lanes, self.operations = code.lanes, code.operations * steps.stages
 
     @staticmethod
