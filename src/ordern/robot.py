@@ -23,6 +23,7 @@ from .centroidal import CentroidalMethods
 from .derivatives import SecondDerivativeMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
+from .identify import IdentifyMethods
 from .joints import Fixed, Joint, Placement, placement
 from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Device, Out, Threads, answers, delegated
@@ -52,7 +53,9 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
-class Robot(SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model):
+class Robot(
+    IdentifyMethods, SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model
+):
     """Bodies joined in a tree, and their kinematics and dynamics.
 
     Positions q, velocities v, accelerations a and joint forces tau are arrays whose last dimension is nq or nv. Spatial

@@ -30,7 +30,7 @@ from .mobility import joint_parts, null_motions
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Actuation", "actuation", "drives"]
+__all__ = ["Actuation", "actuation", "drive_forces", "drives", "listed"]
 
 _CONSISTENT = 1e-6
 """The tolerance for constraints on the motion, and for forces that no drive can bear, relative to their terms."""
@@ -96,7 +96,7 @@ def actuation(
     positive(tolerance, "tolerance")
     if most is not None and robot.nc:
         _consistent(robot, ask, q, v, a, K, time)
-    names = robot.actuated if actuated is None else _listed(actuated)
+    names = robot.actuated if actuated is None else listed(actuated)
     B, parts, labels = drives(robot, q, names)
     which = "one for each actuated freedom"
     W = positive_weights(weights, len(labels), lambda name: parts[choice("actuated joint", name, parts)], which)
@@ -106,7 +106,8 @@ def actuation(
         kept = np.concatenate([K, np.broadcast_to(np.eye(robot.nv)[held], (n, int(held.sum()), robot.nv))], axis=1)
     _, motions = null_motions(kept, tolerance)
     for i in range(n):
-        u[i], free = _forces(robot, motions[i], B[i], g[i], W, tolerance, names)
+        least, free = drive_forces(robot, motions[i], B[i], g[i, :, None], W, tolerance, names)
+        u[i] = least[:, 0]
         internal.append(free)
         # the loops bear the rest, with multipliers of least norm
         lam[i] = np.linalg.lstsq(K[i].T, g[i] - B[i] @ u[i], rcond=tolerance)[0] if robot.nc else 0.0
@@ -118,7 +119,8 @@ def actuation(
     )  # fmt: skip
 
 
-def _listed(actuated: Sequence[str]) -> tuple[str, ...]:
+def listed(actuated: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of actuated joints and loops, each once."""
     names = (actuated,) if isinstance(actuated, str) else tuple(actuated)
     if len(set(names)) < len(names):
         raise ArgumentError(f"actuated: {', '.join(names)} has a joint twice")
@@ -155,26 +157,30 @@ def drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[st
     return B, parts, tuple(labels)
 
 
-def _forces(
+def drive_forces(
     robot: Robot, N: Array, B: Array, g: Array, W: Array, tolerance: float, names: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Return the forces u of least u^T W u with N^T B u = N^T g, and a basis of the internal forces."""
+    """Return the forces u of least u^T W u with N^T B u = N^T g, and a basis of the internal forces.
+
+    g is a matrix (nv, k), and u has the forces (m, k) for each of its columns.
+    """
     root = 1.0 / np.sqrt(W)
     A, b = N.T @ B, N.T @ g
     U, s, Vt = np.linalg.svd(A * root, full_matrices=True)
     r = int((s > tolerance * s.max(initial=0.0)).sum())
-    y = Vt[:r].T @ ((U[:, :r].T @ b) / s[:r])
+    y = Vt[:r].T @ ((U[:, :r].T @ b) / s[:r, None])
     left = U[:, r:].T @ b
-    if np.linalg.norm(left) > _CONSISTENT * (1e-3 + np.linalg.norm(g)):
-        free = N @ U[:, r:]
-        worst = free @ left / np.linalg.norm(left)
+    sizes = np.linalg.norm(left, axis=0)
+    if (sizes > _CONSISTENT * (1e-3 + np.linalg.norm(g, axis=0))).any():
+        k = int(sizes.argmax())
+        worst = N @ U[:, r:] @ left[:, k] / sizes[k]
         raise LoopError(
             f"{robot.name!r} has {N.shape[1]} freedom{'s' * (N.shape[1] != 1)}, of which the actuated joints "
             f"({', '.join(names) or 'none'}) drive {r}: their forces cannot cause this motion. "
             f"They cannot drive the motion {joint_parts(robot, worst)}"
         )
     basis, _ = np.linalg.qr(root[:, None] * Vt[r:].T) if len(root) > r else (np.zeros((len(root), 0)), None)
-    return root * y, basis
+    return root[:, None] * y, basis
 
 
 def _consistent(robot: Robot, ask: Any, q: Array, v: Array, a: Array, K: Array, t: Array | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -180,7 +181,8 @@ class ConcreteTree(Tree):
 
     @cached_property
     def _starts(self) -> dict[str, list[int]]:
-        return {"q": self.model.tables.q_start.tolist(), "v": self.model.tables.v_start.tolist()}
+        t, own = self.model.tables, [0, *accumulate(c.type.nv for c in self.model.joints)]
+        return {"q": t.q_start.tolist(), "v": t.v_start.tolist(), "own": own[:-1]}
 
     def field(self, type: FixedSize[T], base: Any = None) -> Any:
         """Return a dictionary by body."""

@@ -62,12 +62,24 @@ class ArrayNumbers(Sequence[Any]):
 class _Array:
     """The array of a port: where the numbers of its parts are."""
 
-    def __init__(self, tree: Tree, kind: str, read: Callable[[Address], Scalar], scalars: Any = None) -> None:
-        """Make an array of a kind from a function that reads a number, and from all numbers if they are known."""
+    def __init__(
+        self,
+        tree: Tree,
+        kind: str,
+        read: Callable[[Address], Scalar],
+        scalars: Any = None,
+        rows: Sequence[int] = (),
+    ) -> None:
+        """Make an array of a kind from a function that reads a number, and from all numbers if they are known.
+
+        `rows` are the distances between numbers along the first axes, where the array is a part of the columns of
+        another one.
+        """
         self.kind, self.scalars = port_kind(kind), scalars
         self._name, self._tree, self._read = kind, tree, read
         shape = core_shape(tree.model, kind, tree.frames)
-        strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+        strides = [*rows, *(math.prod(shape[k + 1 :]) for k in range(len(rows), len(shape)))]
+        self._strides = strides
         # rows of numbers of several kinds have no axis of the table
         axes = [AXES.get(axis) if isinstance(axis, str) else None for axis in self.kind.axes]
         self._ranges = [(a, stride) for a, stride in zip(axes, strides, strict=True) if a is not None and a.start]
@@ -160,8 +172,9 @@ class Output(_Array):
         read: Callable[[Address], Scalar],
         write: Callable[[Address, Scalar], None],
         scalars: Any = None,
+        rows: Sequence[int] = (),
     ) -> None:
-        super().__init__(tree, kind, read, scalars)
+        super().__init__(tree, kind, read, scalars, rows)
         self._write = write
         self.adds = tree.couplings > 0 and self.kind.adds
 
@@ -172,6 +185,16 @@ class Output(_Array):
             self._tree, kind, lambda at: self._read(at + start), lambda at, x: self._write(at + start, x), self.scalars
         )
 
+    def columns(self, start: int, kind: str) -> Output:
+        """Return the columns from `start` on: entries along the last axis, as a result of its own kind.
+
+        The kind has the other axes first, and then those of the columns.
+        """
+        return Output(
+            self._tree, kind, lambda at: self._read(at + start), lambda at, x: self._write(at + start, x), self.scalars,
+            self._strides[:-1],
+        )  # fmt: skip
+
     def __getitem__(self, where: Where) -> Any:
         return Freedoms(self.numbers(where)) if isinstance(where, Index) else self._read(self._number(where))
 
@@ -180,7 +203,8 @@ class Output(_Array):
             self._set_part(where, value)
         elif isinstance(where, tuple) and isinstance(where[0], Index):
             if isinstance(where[1], Index):
-                self._set_block(where[0], where[1], value)
+                between_freedoms = all(axis.start == "v" for axis, _ in self._ranges)
+                (self._set_block if between_freedoms else self._set_entries)(where[0], where[1], value)
             else:
                 self._set_columns(where[0], where[1], value)
         else:
@@ -199,7 +223,7 @@ class Output(_Array):
             value = [getattr(x, "scalars", x) for x in value]
         entries = self._entries(i)
         check_block(value, len(entries), len(self._rest))
-        if i.kind.follows and not self.adds and self._ranges[0][0].count:
+        if i.kind.follows and not self.adds and self._ranges[0][0].start in ("q", "v"):
             return  # the coordinates belong to the joint that it follows
         for at, numbers in zip(entries, value, strict=True):
             for more, x in zip(self._rest, numbers, strict=True):
@@ -228,3 +252,15 @@ class Output(_Array):
                     self._put(block + (r * down + c * across), x, ratio)
                 if self.kind.symmetric and not (diagonal and c >= r):
                     self._put(mirrored + (c * down + r * across), x, ratio)
+
+    def _set_entries(self, one: Index, other: Index, value: Sequence[Sequence[Scalar]]) -> None:
+        """Set the numbers between a body or its freedoms, and those of another body that belong to that one alone."""
+        (rows, down), (columns, across) = self._ranges
+        counts = [1 if axis.count is None else axis.count(i.kind.joint) for axis, i in ((rows, one), (columns, other))]
+        first = self._tree.start(rows.start, one) * down + self._tree.start(columns.start, other) * across
+        places = [r * down + c * across + x for r in range(counts[0]) for c in range(counts[1]) for x in self._rest]
+        numbers = [x for row in value for x in row]
+        check_block(numbers, len(places))
+        ratio = one.ratio if rows.start == "v" else 1.0
+        for at, x in zip(places, numbers, strict=True):
+            self._put(first + at, x, ratio)

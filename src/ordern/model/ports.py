@@ -40,8 +40,8 @@ class Axis:
 
     length: Callable[[Model], int]
     start: str = ""
-    """The number of a body at which its range starts: "q", "v", or "body", its own number. Empty: the axis has no range
-    for each body."""
+    """The number of a body at which its range starts: "q", "v", "body", its own number, or "own", its first freedom
+    among those of all joints, those that follow others included. Empty: the axis has no range for each body."""
     count: Callable[[Any], int] | None = None
     """The length of a joint's range. None: one entry for each body."""
     per_frame: int = 0
@@ -68,6 +68,8 @@ AXES = {
     "follower": Axis(lambda model: sum(c.mimic is not None for c in model.joints)),
     "named_frame": Axis(lambda model: len(model.frames)),
     "balance": Axis(lambda model: model.nv + model.loop_table.nc),
+    "own": Axis(lambda model: sum(c.type.nv for c in model.joints), "own", lambda joint: joint.nv),
+    "theta": Axis(lambda model: 10 * len(model.bodies) + 3 * sum(c.type.nv for c in model.joints)),
     "number": Axis(lambda model: _varied_count(model, False)),
     "regrouped_number": Axis(lambda model: _varied_count(model, True)),
 }
@@ -142,6 +144,15 @@ PORT_KINDS = {
     "numbers": PortKind(("number",), "the numbers of a varied robot that code reads"),
     "regrouped_numbers": PortKind(("regrouped_number",), "the same, with inertia moved between bodies"),
     "balance": PortKind(("balance",), "a joint force for each freedom, then a number for each constraint"),
+    "force_regressor": PortKind(("v", "theta"), "for each freedom a number for each parameter", adds=True),
+    "wrench_regressor": PortKind(("body", 6, "theta"), "for each body a wrench for each parameter"),
+    "spatial_regressor": PortKind((6, "theta"), "a spatial vector for each parameter"),
+    "scalar_regressor": PortKind(("theta",), "a number for each parameter"),
+    "v_inertia": PortKind(("v", "body", 10), "for each freedom ten numbers for each body", adds=True),
+    "v_own": PortKind(("v", "own"), "for each freedom a number for each freedom of each joint", adds=True),
+    "wrench_inertia": PortKind(("body", 6, "body", 10), "for each body ten wrenches for each body"),
+    "spatial_inertia": PortKind((6, "body", 10), "ten spatial vectors for each body"),
+    "own": PortKind(("own",), "a number for each freedom of each joint"),
     "inertia": PortKind(("body", 10), "ten inertial parameters for each body"),
     "added_inertia": PortKind(("body", 21), "the added inertia of each body"),
     **dict.fromkeys(JOINT_TERMS, PortKind(("joint_freedom",), "a number for each freedom of each joint")),

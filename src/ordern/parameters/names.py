@@ -12,7 +12,7 @@ from ..model import Model
 from ..records import dataclass
 from .inertias import INERTIA_NAMES
 
-__all__ = ["BODY_FIELDS", "FIELDS", "FREEDOM_FIELDS", "Names", "names_of"]
+__all__ = ["BODY_FIELDS", "FIELDS", "FREEDOM_FIELDS", "THETA", "Names", "names_of"]
 
 FREEDOM_FIELDS = ("armature", "damping", "joint_friction", "stiffness")
 """The parameters with a number for each freedom of each joint; all are at least zero."""
@@ -23,6 +23,8 @@ FIELDS = (
     *("rest", "joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement", "frame_placement", "gravity"),
 )
 """All parameters, in the order of `Parameters.labels`."""
+THETA = ("inertia", "armature", "damping", "joint_friction")
+"""The parameters in which forces are linear, in the order of the columns of regressors."""
 _AXES = ("x", "y", "z")
 _PLACE = (*_AXES, "rx", "ry", "rz")
 _UPPER = tuple(f"added[{i},{j}]" for i in range(6) for j in range(i, 6))

@@ -14,7 +14,7 @@ from ..arguments import Array, broadcast_shapes, choice, real
 from ..errors import ArgumentError
 from ..records import dataclass
 from .inertias import TO_PINOCCHIO, about_centre, centre
-from .names import FIELDS, Names
+from .names import FIELDS, THETA, Names
 
 __all__ = ["Parameters"]
 
@@ -145,6 +145,24 @@ class Parameters:
             )
         except IndexError:
             raise ArgumentError(f"there is no set {index!r} of parameters; the leading shape is {self.shape}") from None
+
+    @property
+    def theta(self) -> Array:
+        """(..., P): inertias, armature, damping and joint friction as one vector: regressors multiply it.
+
+        It is `flatten("inertia", "armature", "damping", "joint_friction")`, and `unflatten` with these fields makes a
+        record of such a vector.
+        """
+        return self.flatten(*THETA)
+
+    @property
+    def theta_labels(self) -> tuple[str, ...]:
+        """The names of the numbers in `theta`, such as "link7.mass" and "joint3.damping"."""
+        return self.labels_of(*THETA)
+
+    def with_theta(self, theta: ArrayLike) -> Parameters:
+        """Return a record with the numbers of a vector like `theta`, (..., P)."""
+        return self.unflatten(theta, *THETA)
 
     @property
     def mass(self) -> Array:

@@ -1,0 +1,111 @@
+# mypy: disable-error-code="empty-body"
+"""The methods of `Robot` that are about identification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from ..algorithms.closed_loop.rank import TOLERANCE
+from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
+from ..model import BASE, Frame
+
+if TYPE_CHECKING:
+    from ..loops.consistent import Check
+
+__all__ = ["IdentifyMethods"]
+
+_WORLD = Frame("world", BASE)
+
+
+class IdentifyMethods(Answering):
+    """Regressors and base parameters, as methods of a robot.
+
+    The columns of every regressor belong to the numbers of `parameters.theta`, which `parameters.theta_labels` names.
+    """
+
+    @answers
+    def inverse_dynamics_regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        smoothing: ArrayLike | None = None, base_velocity: ArrayLike | None = None,
+        base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the matrix Y with the forces of the drives = Y theta, of shape (..., nv, P).
+
+        theta is `robot.parameters.theta`: ten inertial parameters for each body, then armature, damping and Coulomb
+        friction of each freedom. The forces are those of `inverse_dynamics`, and those that overcome damping and
+        friction; springs and forces from outside are not among them. Friction is `friction * sign(v)`, or smoothed as
+        in `passive_force` with a `smoothing` above zero. Of a robot with loops it is the tree's; `actuation_regressor`
+        is that of the closed mechanism.
+
+        >>> import ordern as on
+        >>> arm = on.load("puma560")
+        >>> q, v, a = arm.random(0), [0.1] * 6, [0.2] * 6
+        >>> Y = arm.inverse_dynamics_regressor(q, v, a)
+        >>> bool(abs(Y @ arm.parameters.theta - arm.inverse_dynamics(q, v, a)).max() < 1e-12)
+        True
+        """
+
+    @answers
+    def joint_wrench_regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the matrices W with `joint_wrenches` = W theta, of shape (..., n, 6, P).
+
+        Each is the (moment, force) that a joint transmits to its body, about the body's origin and in its axes: what a
+        force sensor between the two measures. theta is as in `inverse_dynamics_regressor`; columns of drives are zero.
+        """
+
+    @answers
+    def base_wrench_regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the matrix W with the (moment, force) of the base on the robot = W theta, of shape (..., 6, P).
+
+        It is about the origin of the base and in its axes: what a force plate under the robot measures, but for a
+        constant. theta is as in `inverse_dynamics_regressor`; columns of drives are zero.
+        """
+
+    @answers
+    def momentum_regressor(
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame = _WORLD, threads: Threads = None, out: Out = None
+    ) -> Array:
+        """Return the matrix H with `momentum(q, v, frame)` = H theta, of shape (..., 6, P).
+
+        theta is as in `inverse_dynamics_regressor`; columns of drives are zero.
+        """
+
+    @answers
+    def kinetic_energy_regressor(
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
+        base_velocity: ArrayLike | None = None,
+    ) -> Array:  # fmt: skip
+        """Return the numbers y with `kinetic_energy` = y . theta, of shape (..., P).
+
+        theta is as in `inverse_dynamics_regressor`; columns of damping and friction are zero.
+        """
+
+    @answers
+    def potential_energy_regressor(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+        """Return the numbers y with `potential_energy` = y . theta, of shape (..., P).
+
+        theta is as in `inverse_dynamics_regressor`; columns of second moments and of drives are zero.
+        """
+
+    @delegated("identify.closed")
+    def actuation_regressor(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, actuated: Sequence[str] | None = None,
+        weights: ArrayLike | Mapping[str, float] | None = None, *, smoothing: ArrayLike | None = None,
+        t: ArrayLike | None = None, tolerance: float = TOLERANCE, check: Check = True,
+    ) -> Array:  # fmt: skip
+        """Return the matrix Y with the forces of the `actuated` joints of a mechanism = Y theta, (..., m, P).
+
+        These are the forces `u` of `actuation`, in the order of its `labels`, and those that overcome damping and
+        friction in the joints of the tree; the loops alone move all other joints. The motion must keep the loops
+        closed. theta is as in `inverse_dynamics_regressor`, the other arguments are as in `actuation`. A motion that
+        the drives cannot cause is an error.
+        """
