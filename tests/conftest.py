@@ -24,6 +24,7 @@ OPTIONAL = {
     "example_robot_data": "example-robot-data",
     "gymnasium": "gymnasium",
     "imageio_ffmpeg": "imageio-ffmpeg",
+    "jax": "jax",
     "lerobot": "lerobot",
     "matplotlib": "matplotlib",
     "mcap": "mcap",

@@ -373,7 +373,13 @@ class Robot(
         if device is not None:
             with computing_on(device, question):
                 return self._movable(question, states, frame, axes, tolerance, threads, out)
-        answer = self._ask(question, states, {"frame": frame, "axes": axes}, None, threads, out)
+        answer: Any = self._ask(question, states, {"frame": frame, "axes": axes}, None, threads, out)
+        if not isinstance(answer, np.ndarray):
+            if tolerance is not None:
+                raise ArgumentError(
+                    f"{question}: a `tolerance` is for NumPy arrays; without it, singular states are NaN"
+                )
+            return answer
         if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
             return answer
         if self.batch_shape:
@@ -418,8 +424,9 @@ class Robot(
         device: Device = None,
     ) -> Array:
         """Return the joint forces that hold the robot at rest against gravity and `external` forces, (..., nv)."""
-        still = np.zeros(self.nv, np.result_type(np.asarray(q), np.float32))  # keeps single precision
-        return self.bias_force(q, still, external, threads=threads, out=out)
+        # single precision stays single beside zeros of it, in every array library
+        still = np.zeros(self.nv, np.result_type(q, np.float32) if isinstance(q, np.ndarray) else np.float32)
+        return self.bias_force(q, still, external, threads=threads, out=out, device=device)
 
     @answers
     def passive_force(
@@ -535,15 +542,18 @@ class Robot(
 
     def distance(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """Return the norm of `difference(q0, q1)`, of the batch shape; it adds radians and metres."""
-        return np.asarray(np.linalg.norm(self.difference(q0, q1), axis=-1))
+        apart: Any = self.difference(q0, q1)
+        return (
+            np.asarray(np.linalg.norm(apart, axis=-1)) if isinstance(apart, np.ndarray) else (apart**2).sum(-1) ** 0.5
+        )
 
     def same_position(self, q0: ArrayLike, q1: ArrayLike, tolerance: float = 1e-12) -> Array:
         """Return whether no entry of `difference(q0, q1)` exceeds the tolerance, as booleans of the batch shape.
 
         A quaternion and its negative are the same position; an angle and the same angle after a turn are not.
         """
-        apart = np.abs(self.difference(q0, q1))
-        return np.asarray((apart <= positive(tolerance, "tolerance", zero=True)).all(axis=-1))
+        apart: Any = abs(self.difference(q0, q1)) <= positive(tolerance, "tolerance", zero=True)
+        return np.asarray(apart.all(axis=-1)) if isinstance(apart, np.ndarray) else apart.all(-1)
 
     def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
         """Return the valid position next to q: another name of `project`, of shape (..., nq)."""

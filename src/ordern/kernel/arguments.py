@@ -42,8 +42,7 @@ class Arguments:
         arrays = self._arrays(given)
         if out is not None:
             _check_out(self.question, out)
-        if threads is not None and not _is_count(threads):
-            raise ArgumentError(f"{self.question}: `threads` must be a whole number above 0, not {threads!r}")
+        self.require_threads(threads)
         strong = [a for a, x in zip(arrays, given, strict=True) if type(x) not in _WEAK]
         dtype = np.result_type(*(strong or arrays))
         if dtype.kind != "O" and dtype.itemsize <= 8:
@@ -52,11 +51,20 @@ class Arguments:
             arrays = [a.astype(SINGLE) if type(x) in _WEAK else a for a, x in zip(arrays, given, strict=True)]
         return arrays, dtype
 
-    def _arrays(self, given: Sequence[Any]) -> list[AnyArray]:
+    def require_threads(self, threads: Any) -> None:
+        """Raise if the number of threads is not a whole number above 0, or None."""
+        if threads is not None and not _is_count(threads):
+            raise ArgumentError(f"{self.question}: `threads` must be a whole number above 0, not {threads!r}")
+
+    def require_count(self, given: Sequence[Any]) -> None:
+        """Raise an error that names all arguments if too few or too many are given."""
         if len(given) != len(self.ports):
             names = ", ".join(p.name for p in self.ports)
             many = "1 argument" if len(self.ports) == 1 else f"{len(self.ports)} arguments"
             raise ArgumentError(f"{self.question} takes {many} ({names}), not {len(given)}")
+
+    def _arrays(self, given: Sequence[Any]) -> list[AnyArray]:
+        self.require_count(given)
         arrays = []
         for port, x in zip(self.ports, given, strict=True):
             if port.kind == "bodies":

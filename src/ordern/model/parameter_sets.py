@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .model import Model
     from .parts import Frame
 
-__all__ = ["fixed_model", "flattened", "for_kinematics", "part", "spread", "varied_place"]
+__all__ = ["fixed_model", "flattened", "for_kinematics", "part", "spread", "varied_place", "varies_place"]
 
 M = TypeVar("M", bound="Model")
 _OF_MOTION = ("joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement", "frame_placement")
@@ -80,6 +80,15 @@ def part(robot: M, index: Any) -> M:
         return robot
     assert robot.variation is not None and robot.variation.values is not None
     return with_values(robot, robot.variation.values[index])
+
+
+def varies_place(model: Model, frame: Frame) -> bool:
+    """Return True if numbers of the placement of a frame vary."""
+    variation = model.variation
+    if variation is None or not variation.varies("frame_placement"):
+        return False
+    places = zip(variation.frames, variation.masks["frame_placement"], strict=True)
+    return any(own.name == frame.name and mask.any() for own, mask in places)
 
 
 def varied_place(model: Model, frame: Frame) -> tuple[Array, Array] | None:

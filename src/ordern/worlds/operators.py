@@ -20,7 +20,7 @@ For a robot whose parameters vary, the last input is "numbers": the numbers of t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -72,7 +72,7 @@ class Operator:
     """One question about one robot by one method, as a pure function of arrays. It is known by its identity."""
 
     def __init__(self, request: Request, runner: Runner | None = None) -> None:
-        self.name = request.question.name
+        self.name, self.robot = request.question.name, request.model.name
         inputs = [Input(p.name, request.shape(p.kind)) for p in request.ports]
         self.numbers = None if request.model.variation is None else Numbers(request)
         """The numbers of a varied robot; None for a robot of fixed numbers."""
@@ -197,6 +197,16 @@ class Numbers:
     def map(self) -> tuple[AnyArray, AnyArray] | None:
         """A (values, numbers) and b (numbers) of numbers = values A + b; None if they are not sums of multiples."""
         return self.rows.matrix(self.rows.wide if self._rolled else self.rows.nodes) if self.rows.is_affine else None
+
+    def of(self, values: Any, array: Callable[[AnyArray], Any] = np.asarray) -> Any:
+        """Return the numbers (..., count) for values (..., n); `array` makes an array of their kind and data type."""
+        if self.map is None:
+            raise ArgumentError(
+                "placements of joints or frames vary: arrays that are differentiated by other libraries than ordern "
+                "are for inertias, terms of joints and gravity; `robot.vjp` differentiates by placements"
+            )
+        A, b = map(array, self.map)
+        return values @ A + b
 
     def read_by(self, places: Sequence[int] | None, numbers: Any, library: Any = np) -> Any:
         """Return the numbers that a piece of code reads, by their places; None if it reads no numbers."""
