@@ -379,7 +379,8 @@ class Robot(
                 raise ArgumentError(
                     f"{question}: a `tolerance` is for NumPy arrays; without it, singular states are NaN"
                 )
-            return answer
+            elsewhere: Array = answer
+            return elsewhere
         if tolerance is None and _exists(answer, 1 if question == "operational_bias" else 2):
             return answer
         if self.batch_shape:
@@ -615,7 +616,7 @@ class Robot(
         True
         """
 
-    @delegated("simulate.rollout", sets=True)
+    @delegated("simulate.rollout", sets=True, differentiable=True)
     def rollout(
         self, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None = None, steps: int | None = None, dt: float = 1e-3,
         *, method: str = "semi-implicit-euler", every: int = 1,

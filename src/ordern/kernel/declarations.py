@@ -25,6 +25,7 @@ from ..algorithms.registry import find_question
 from ..model import Model
 from ..model.checks import require_one_set
 from ..model.parameter_sets import for_kinematics
+from .elsewhere import delegate
 from .fast_path import install
 from .place import computing_on
 
@@ -149,7 +150,7 @@ def delegated(
             if placed:
                 values.pop("device", None)
             if differentiable:
-                elsewhere = import_module("ordern.worlds").delegate(declared.__name__, self, values)
+                elsewhere = delegate(declared.__name__, self, values)
                 if elsewhere is not None:
                     return elsewhere(robot, **values)
             return getattr(import_module(f"ordern.{module}"), name)(robot, **values)

@@ -6,7 +6,7 @@ with NumPy arrays do not get slower.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from .bound import Bound
     from .kernel import Kernel
 
-__all__ = ["ELSEWHERE", "elsewhere", "is_elsewhere"]
+__all__ = ["ELSEWHERE", "delegate", "elsewhere", "is_elsewhere"]
 
 ELSEWHERE = cast("AnyArray", NotImplemented)
 """The result of a runner that leaves a call to another array library."""
 
-_PLAIN = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64})
+_PLAIN = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, str, type(None)})
 
 
 def is_elsewhere(given: Sequence[Any], varied: Bound | None = None) -> bool:
@@ -33,6 +33,15 @@ def is_elsewhere(given: Sequence[Any], varied: Bound | None = None) -> bool:
         return False
     worlds = import_module("ordern.worlds")  # a higher layer
     return any(worlds.library_of(x) is not None for x in given)
+
+
+def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """Return the function that stands for a method of robots in the library of its arguments; None for NumPy."""
+    varied = getattr(robot, "variation", None)
+    if _PLAIN.issuperset(map(type, arguments.values())) and (varied is None or type(varied.values) is np.ndarray):
+        return None
+    found: Callable[..., Any] | None = import_module("ordern.worlds").delegate(name, robot, arguments)
+    return found
 
 
 def elsewhere(kernel: Kernel, given: Sequence[Any], out: Any, threads: int | None) -> Any:

@@ -18,6 +18,7 @@ from ..arguments import choice
 from ..errors import ArgumentError, ModelError
 from ..kernel.arguments import broadcast_named, stored
 from ..kernel.bound import bound
+from ..kernel.elsewhere import delegate
 from ..kernel.fast_path import install
 from ..model.parameter_sets import flattened, part
 from .consistent import Check, require_consistent, tolerance_of
@@ -65,6 +66,10 @@ def accelerations(
     **more: Any,
 ) -> Array:  # fmt: skip
     """Return the accelerations (..., nv) alone, computed in double precision; in single if all states are single."""
+    elsewhere = delegate("forward_dynamics", robot, {"q": q, "v": v, "tau": tau, **more})
+    if elsewhere is not None:
+        found_elsewhere: Array = elsewhere(robot, q, v, tau, method, out, **more)
+        return found_elsewhere
     if method not in (None, *METHODS) and any(m.name == method for m in methods("forward_dynamics")):
         raise ArgumentError(
             f"forward_dynamics by the method {method!r} is for trees, but {robot.name!r} has loops or couplings "
@@ -201,21 +206,30 @@ def massive(robot: Robot, solve: Callable[[], T]) -> T:
 
 def along(robot: Robot, forces: Mapping[str, ArrayLike]) -> Array:
     """Return forces of drives in loops, given by names of loops, as one array for all joints that close loops."""
-    known = {x.loop.name: x for x in robot.loop_table.loops}
-    if not isinstance(forces, Mapping):
-        raise ArgumentError(f"loop_forces must be forces by names of loops, {{'pin': 2.0}}, not {forces!r}")
     given = []
-    for name, force in forces.items():
-        loop = known[choice("loop", name, known, robot.name)]
-        if not loop.loop.nv:
-            raise ArgumentError(f"loop {name!r} is closed by {type(loop.type).__name__}, which no drive can move")
-        if loop.loop.nv == 1 and np.ndim(force) == 0:
+    for name, v in loop_places(robot, forces).items():
+        force, count = forces[name], v.stop - v.start
+        if count == 1 and np.ndim(force) == 0:
             force = np.reshape(force, 1)
-        given.append((loop.v, numbers(f"the force in loop {name!r}", force, loop.loop.nv)))
+        given.append((v, numbers(f"the force in loop {name!r}", force, count)))
     out = np.zeros((*np.broadcast_shapes(*(f.shape[:-1] for _, f in given)), robot.loop_table.nv))
     for v, f in given:
         out[..., v] = f
     return out
+
+
+def loop_places(robot: Robot, forces: Any) -> dict[str, slice]:
+    """Return the places of drives in loops, given by names of loops, among all freedoms of joints that close loops."""
+    known = {x.loop.name: x for x in robot.loop_table.loops}
+    if not isinstance(forces, Mapping):
+        raise ArgumentError(f"loop_forces must be forces by names of loops, {{'pin': 2.0}}, not {forces!r}")
+    found = {}
+    for name in forces:
+        loop = known[choice("loop", name, known, robot.name)]
+        if not loop.loop.nv:
+            raise ArgumentError(f"loop {name!r} is closed by {type(loop.type).__name__}, which no drive can move")
+        found[name] = loop.v
+    return found
 
 
 def compiles(robot: Robot) -> bool:

@@ -193,7 +193,7 @@ class LoopMethods(Answering):
         robot = cast("Robot", self)
         return type(robot).of(replace(robot, **loops), robot._kernels)
 
-    @delegated("loops.dynamics", sets=True, placed=True)
+    @delegated("loops.dynamics", sets=True, placed=True, differentiable=True)
     def closed_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: Any = None, method: str | None = None, *,
         t: ArrayLike | None = None, stabilise: bool | tuple[float, float] | None = None,

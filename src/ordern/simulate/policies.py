@@ -18,14 +18,14 @@ from .exchange import read_only
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Policy", "controlled"]
+__all__ = ["Policy", "as_policy", "controlled"]
 
 
 class Policy:
     """The joint forces of each control step: those of a function, with noise in what it sees and in its forces."""
 
     def __init__(self, robot: Robot, function: Any, noise: Any, seed: Any, dt: float, hold: int) -> None:
-        self.robot, self.function, self.dt, self.call = robot, function, dt, _call(function)
+        self.robot, self.function, self.dt, self.call = robot, function, dt, as_policy(function)
         self.imperfect = Imperfections(robot, noise, None, "rollout")
         if function is None and {"q", "v"} & self.imperfect.noise.keys():
             raise ArgumentError(
@@ -78,7 +78,7 @@ class Policy:
         return tau
 
 
-def _call(function: Any) -> Callable[[float, Any, Any], Any]:
+def as_policy(function: Any) -> Callable[[float, Any, Any], Any]:
     """Return a function of (t, q, v) that calls a function of (q, v), or of (t, q, v)."""
     if function is None:
         return lambda t, q, v: None

@@ -42,7 +42,15 @@ def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | No
 
 def delegate(name: str) -> Callable[..., Any] | None:
     """Return the function that stands for a method of robots, or None."""
-    return None
+    from .closed import accelerations, closed_dynamics
+    from .rollout import rollout
+
+    found: dict[str, Callable[..., Any]] = {
+        "forward_dynamics": accelerations,
+        "closed_dynamics": closed_dynamics,
+        "rollout": rollout,
+    }
+    return found.get(name)
 
 
 def _function(operator: Operator, checks: Arguments, threads: int | None) -> Callable[..., Any]:

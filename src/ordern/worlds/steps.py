@@ -1,0 +1,112 @@
+"""The steps of rollouts on arrays of any library: the functions of a robot, composed as each method says.
+
+`fixed_step` has the steps of all methods, written once. Here is the machine that runs them with the functions of a
+robot, which answer in the library of their arguments. So a rollout is differentiated by the library, to any order, and
+may ask a policy that is written in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import choice
+from ..errors import ArgumentError
+from ..loops.dynamics import BAUMGARTE
+from ..records import dataclass
+from ..simulate.integrators.numpy_machine import turns_velocities
+from ..simulate.integrators.rk_step import fixed_step
+from ..simulate.integrators.tableaus import TABLEAUS, tableau
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Steps", "require_steps"]
+
+_REFUSED = {
+    "noise": "draw it in your library, and add it to `tau`, or to what the policy sees",
+    "progress": "a compiled function cannot tell how far it is",
+    "out": "arrays of other libraries are not written to",
+}
+
+
+def require_steps(library: str, settings: dict[str, Any]) -> None:
+    """Raise if a rollout has settings that are for NumPy arrays only."""
+    for name, hint in _REFUSED.items():
+        if settings.get(name) is not None:
+            raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is of {library}: {hint}")
+    if settings["limits"] != "ignore":
+        raise ArgumentError(
+            f"rollout: limits={settings['limits']!r} is for NumPy arrays; rollouts of {library} ignore limits"
+        )
+    if settings["drift"] != "baumgarte":
+        raise ArgumentError(
+            f"rollout: drift={settings['drift']!r} is for NumPy arrays; rollouts of {library} stabilise loops"
+        )
+    choice("method", settings["method"], TABLEAUS, "rollout")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Takes steps of a length h of a method, with forces that are held during the step."""
+
+    robot: Robot
+    method: str
+    h: Any
+    dynamics: str | None
+    smoothing: float
+    threads: int | None
+
+    def step(self, q: Any, v: Any, tau: Any, external: Any, feedback: Any) -> tuple[Any, Any]:
+        """Return the state after one step."""
+        return fixed_step(_Machine(self, tau, external, feedback), tableau(self.method), q, v)
+
+
+class _Machine:
+    """Runs one step."""
+
+    def __init__(self, steps: Steps, tau: Any, external: Any, feedback: Any) -> None:
+        self._steps, self._robot = steps, steps.robot
+        self._tau, self._external, self._feedback = tau, external, feedback
+
+    def acceleration(self, node: float, q: Any, v: Any) -> Any:
+        """Return dv/dt at a stage."""
+        s, robot, force = self._steps, self._robot, self._tau
+        if self._feedback is not None:
+            kp, kd, target = self._feedback
+            force = force + kp * robot.difference(q, target, threads=s.threads) - kd * v
+        if any(loop.is_passive for loop in robot.loops if loop.active):
+            force = force + robot.kernel("all_passive_force")(q, v, s.smoothing, threads=s.threads)
+        elif robot.has_passive:
+            force = force + robot.passive_force(q, v, s.smoothing, s.threads)
+        if self._external is not None:
+            force = force + robot.kernel("external_force")(q, self._external, threads=s.threads)
+        if robot.nc:
+            return robot.kernel("stabilised_dynamics", alpha=BAUMGARTE)(q, v, force, threads=s.threads)
+        return robot.kernel("forward_dynamics", s.dynamics)(q, v, force, threads=s.threads)
+
+    def rate(self, q: Any, v: Any) -> Any:
+        """Return dq/dt."""
+        return self._robot.position_rate(q, v, self._steps.threads)
+
+    def add(self, x: Any, terms: Sequence[tuple[float, Any]]) -> Any:
+        """Return x plus a weighted sum times the step; without x, the second part alone."""
+        (c, k), *rest = terms
+        total = c * k
+        for c, k in rest:
+            total = total + c * k
+        return self._steps.h * total if x is None else x + self._steps.h * total
+
+    def euler(self, q: Any, v: Any, a: Any) -> tuple[Any, Any]:
+        """Return the state after a step of semi-implicit Euler."""
+        robot, h, threads = self._robot, self._steps.h, self._steps.threads
+        if not turns_velocities(robot):
+            after = v + h * a
+            return robot.integrate(q, after, h, threads), after
+        given = (q, v, a, h)
+        position, velocity = (robot.kernel(x)(*given, threads=threads) for x in ("euler_position", "euler_velocity"))
+        return position, velocity
+
+    def project(self, q: Any) -> Any:
+        """Return positions with quaternions of unit length."""
+        return self._robot.project(q, self._steps.threads)
