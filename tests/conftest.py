@@ -37,6 +37,7 @@ OPTIONAL = {
     "rerun": "rerun-sdk",
     "scipy": "scipy",
     "sympy": "sympy",
+    "torch": "torch",
     "viser": "viser",
     "websockets": "viser",
     "xacrodoc": "xacrodoc",

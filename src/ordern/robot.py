@@ -28,6 +28,7 @@ from .joints import Fixed, Joint, Placement, placement
 from .kernel.arguments import external_forces, stored
 from .kernel.declarations import Array, Device, Out, Threads, answers, delegated
 from .kernel.place import computing_on
+from .kernel.tracing import readable
 from .loops.robot_methods import LoopMethods
 from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
@@ -53,6 +54,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
+@readable
 class Robot(
     IdentifyMethods, SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model
 ):

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .tracing import allow
+
 if TYPE_CHECKING:
     from .kernel import Kernel
 
@@ -47,7 +49,9 @@ def install(robot: Any, name: str, kernel: Kernel, *, first: int | None = None, 
     fallback = general.__get__(robot)
     if first is None:
         fallback = _for_batches(kernel, fallback)
-    robot.__dict__[name] = kernel.fast(fallback, robot, doc, name=name, first=first, floor=floor)
+    function = kernel.fast(fallback, robot, doc, name=name, first=first, floor=floor)
+    robot.__dict__[name] = function
+    allow(function)
     return True
 
 

@@ -28,6 +28,7 @@ from .fast_path import add_fallback
 from .place import PLACE
 from .runners import Composed, InPieces, Interpreted, Runner
 from .settings import with_frames
+from .tracing import readable
 
 __all__ = ["Kernel", "made_runner"]
 
@@ -267,3 +268,6 @@ def _runner(request: Request, arguments: Arguments) -> Runner:
     # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
     empty = any(0 in shape for shape in (*arguments.shapes, arguments.output))
     return Interpreted(request, arguments) if way == "interpreted" or empty else Compiled(request, arguments)
+
+
+readable(Kernel, ["__call__"])

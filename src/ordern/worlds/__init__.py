@@ -64,8 +64,12 @@ def library(where: str, arguments: Mapping[str, Any]) -> str | None:
 
 def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
     """Return the answer of a kernel in the library of its arguments, which is not NumPy."""
-    named = dict(_named(kernel, arguments))
-    kind = library(kernel.question.name, named if out is None else {**named, "out": out})
+    kinds = set(map(type, arguments))
+    if len(kinds) == 1 and out is None and kernel.model.variation is None:
+        kind = library_of(arguments[0])  # the usual case: naming the arguments takes microseconds
+    else:
+        named = dict(_named(kernel, arguments))
+        kind = library(kernel.question.name, named if out is None else {**named, "out": out})
     assert kind is not None
     return _world(kind, kernel.question.name).answer(kernel, arguments, out, threads)
 

@@ -190,13 +190,14 @@ class Numbers:
     def __init__(self, request: Request) -> None:
         rolled = _with_way(request).way == "rolled"
         self.rows = varied_rows(request.model, request.algorithm.regroup and not rolled)
-        self.count = len(self.rows.wide if rolled else self.rows.nodes)
-        self._rolled = rolled
+        self.scalars: list[Any] = self.rows.wide if rolled else list(self.rows.nodes)
+        """The numbers as nodes of the graph of the rows."""
+        self.count = len(self.scalars)
 
     @cached_property
     def map(self) -> tuple[AnyArray, AnyArray] | None:
         """A (values, numbers) and b (numbers) of numbers = values A + b; None if they are not sums of multiples."""
-        return self.rows.matrix(self.rows.wide if self._rolled else self.rows.nodes) if self.rows.is_affine else None
+        return self.rows.matrix(self.scalars) if self.rows.is_affine else None
 
     def of(self, values: Any, array: Callable[[AnyArray], Any] = np.asarray) -> Any:
         """Return the numbers (..., count) for values (..., n); `array` makes an array of their kind and data type."""
