@@ -10,9 +10,13 @@ import pytest
 
 import ordern as on
 from ordern.algorithms import methods, questions
+from ordern.compile.program import straight_line
 from ordern.compile.ptx import ptx_code
+from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
+from ordern.compile.ptx.spills import spill_schedule
 from ordern.errors import ArgumentError, CompileError
+from ordern.graph import Node, live
 from tests.compile.asking import EVERYTHING, arguments, name_of, relative
 from tests.compile.ptx_tools import assemble, run_here
 from tests.random_models import CUSTOM_JOINTS, Wrist, random_robot
@@ -80,6 +84,40 @@ def test_numbers_that_vary_are_the_last_argument(way: str) -> None:
     numbers = kernel._varied.numbers(kernel.request, write_kernel(kernel.request, "float64").code, np.dtype("float64"))
     found, _ = run_here(kernel.request, "float64", (*given, numbers))
     assert relative(found, kernel(*given)) <= INVERSION
+
+
+@pytest.mark.parametrize("space", ["local", "shared"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_values_wait_in_slots(dtype: str, space: str) -> None:
+    kernel = SMALL.kernel("forward_dynamics")
+    given = [x.astype(dtype) for x in arguments(SMALL, "forward_dynamics", (), 70)]
+    plan = Plan(block=64, registers=0, ahead=20, piece=50, keep=24, space=space)
+    found, code = run_here(kernel.request, dtype, given, plan=plan)
+    assert (code.shared_bytes > 0) == (space == "shared")
+    assert relative(found, kernel(*given)) <= (SINGLE if dtype == "float32" else INVERSION)
+
+
+@pytest.mark.parametrize("keep", [3, 8, 30])
+def test_schedule_of_slots(keep: int) -> None:
+    results = straight_line(SMALL.kernel("forward_dynamics").request)
+    work = [node for node in live(x for x in results if isinstance(x, Node)) if node.args]
+    schedule, slots = spill_schedule(work, keep), {}
+    held: set[int] = set()
+    last = {a.index: position for position, node in enumerate(work) for a in node.args}
+    for position, node in enumerate(work):
+        for index, slot in schedule.read.get(position, ()):
+            assert slots[slot] == index
+            held.add(index)
+        assert {a.index for a in node.args if a.args} <= held
+        held = {index for index in held | {node.index} if last.get(index, -1) > position}
+        for index, slot in schedule.write.get(position, ()):
+            assert slot < schedule.count
+            slots[slot] = index
+            held.discard(index)
+    assert len(schedule.write) > 10
+    fewer = spill_schedule(work, keep + 10)
+    assert fewer.count <= schedule.count
+    assert sum(map(len, fewer.read.values())) <= sum(map(len, schedule.read.values()))
 
 
 def test_devices_that_are_not_known() -> None:

@@ -317,6 +317,12 @@ class Builder:
         self._innermost.carried.append(made)
         return made
 
+    def begin_block(self) -> None:
+        """Begin a new basic block, which follows the one that is being written."""
+        [label] = self._new_labels(1)
+        self._jump(label)
+        self._begin(label)
+
     def again(self) -> None:
         """Start the next turn of the innermost loop."""
         self._note_edge()

@@ -7,7 +7,7 @@ of other states only in the workspace.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...graph import Node
@@ -21,8 +21,11 @@ from .straight import StraightWriter
 __all__ = ["write_columns"]
 
 
-def write_columns(entry: Entry, code: StraightCode, ahead: int) -> int:
-    """Write the straight-line code, then the loops; return the numbers of the workspace."""
+def write_columns(entry: Entry, code: StraightCode, writer: Callable[[Sequence[Row]], StraightWriter]) -> int:
+    """Write the straight-line code by a writer for the rows of the arguments, then the loops.
+
+    Return the numbers of the workspace.
+    """
     end, arrays = 0, {}
     for array in code.arrays:
         if array.closed:
@@ -30,7 +33,8 @@ def write_columns(entry: Entry, code: StraightCode, ahead: int) -> int:
     outside = {node.index: end + k for k, node in enumerate(code.outside)}
     end += len(outside)
     with entry.state(end) as arguments:
-        _straight(entry, code, arguments, arrays, outside, ahead)
+        stores = _stores(entry, code, arguments, arrays, outside)
+        writer(arguments.inputs).write(code.roots, stores)
         _loops(entry, code, arguments.workspace, arrays, outside)
         for k, x in enumerate(code.results):
             if isinstance(x, Kept):
@@ -38,15 +42,10 @@ def write_columns(entry: Entry, code: StraightCode, ahead: int) -> int:
     return end
 
 
-def _straight(
-    entry: Entry,
-    code: StraightCode,
-    arguments: Arguments,
-    arrays: dict[int, int],
-    outside: dict[int, int],
-    ahead: int,
-) -> None:
-    """Write the straight-line code, and all constants of arrays and results."""
+def _stores(
+    entry: Entry, code: StraightCode, arguments: Arguments, arrays: dict[int, int], outside: dict[int, int]
+) -> dict[int, list[tuple[Row, int]]]:
+    """Store all constants of arrays and results; return where nodes are stored, by their index."""
     stores: dict[int, list[tuple[Row, int]]] = {}
 
     def set_to(x: Any, row: Row, index: int) -> None:
@@ -62,7 +61,7 @@ def _straight(
             set_to(x, arguments.workspace, arrays[array.number] + at)
     for node in code.outside:
         set_to(node, arguments.workspace, outside[node.index])
-    StraightWriter(entry.e, entry.layout, arguments.inputs, ahead).write(code.roots, stores)
+    return stores
 
 
 def _loops(entry: Entry, code: StraightCode, workspace: Row, arrays: dict[int, int], outside: dict[int, int]) -> None:

@@ -14,7 +14,8 @@ from ...records import dataclass
 from ..emit.builder import Value
 from ..emit.target import Target
 from ..trace.layout import Layout
-from .emitter import GLOBAL, Row, ThreadEmitter
+from .emitter import GLOBAL, SHARED, Row, ThreadEmitter
+from .spills import Slots
 
 __all__ = ["NAME", "Arguments", "Entry"]
 
@@ -47,6 +48,8 @@ class Entry:
         self.e = ThreadEmitter(target, arguments)
         self._named = {x.name: x for x in self.e.arguments}
         self.tables = self._named["%tables"]
+        self.shared = 0
+        """Numbers of shared memory of a block."""
 
     def register(self, name: str) -> Value:
         """Return a special register as i64."""
@@ -74,6 +77,23 @@ class Entry:
                 yield self._arguments(state, Row(e, numbers.name, GLOBAL, self.block))
             group.next = group.value + blocks
 
+    def slots(self, count: int, space: str) -> Slots:
+        """Return memory of each thread for values that wait: its own ("local"), or a part of "shared" memory."""
+        e = self.e
+        if space == "local":
+            own = e.alloca(f"[{count} x {e.element}]")
+            if not self._on_device:
+                return Slots(e, own.name, space, 1, on_device=False)
+            base = e.typed("ptr addrspace(5)", f"addrspacecast ptr {own} to ptr addrspace(5)").to("ptrtoint", "i64")
+            return Slots(e, base.name, space, 1, on_device=True)
+        self.shared += count * self.block
+        if not self._on_device:
+            first = e.const("@shared", "ptr").at(self.register("tid"), e.element)
+            return Slots(e, first.name, space, self.block, on_device=False)
+        start = e.const(f"ptrtoint ({SHARED} @shared to i32)", "i32")
+        thread = e.typed("i32", "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+        return Slots(e, (thread * e.target.itemsize + start).name, space, self.block, on_device=True)
+
     def _arguments(self, state: Value, workspace: Row) -> Arguments:
         """Return the rows of a state."""
 
@@ -91,6 +111,9 @@ class Entry:
         suffix = f"f{8 * e.target.itemsize}"
         lines = [f"declare {element} @llvm.{name}.{suffix}({element})" for name in ("sqrt", "fabs")]
         lines.append(f"declare {element} @llvm.fma.{suffix}({element}, {element}, {element})")
+        if self.shared:
+            size = f"[0 x {element}]" if self._on_device else f"[{self.shared} x {element}] zeroinitializer"
+            lines.append(f"@shared = {'external addrspace(3)' if self._on_device else 'internal'} global {size}")
         if not self._on_device:
             return "\n".join([*lines, e.text(f"@{NAME}", "void", internal=False), "!0 = !{}"])
         lines += [f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in _REGISTERS]

@@ -25,17 +25,23 @@ class Plan:
     """The most registers of a thread, of 32 bits; 0 if the assembler chooses."""
     ahead: int
     """Operations between the reading of an argument and its first use."""
+    piece: int
+    """Operations between branches that are never taken, across which the assembler moves nothing."""
+    keep: int = 0
+    """Values in registers at the same time, of 32 bits; others wait in slots. 0 if the assembler chooses."""
+    space: str = "local"
+    """The memory of the slots: "local" or "shared"."""
 
 
-_EARLY = 1 << 30
+_ANY = 1 << 30
 _STRAIGHT = {
     # (live values up to, plan): values in words of 32 bits that are live at the same time
     70: (
-        (250, Plan(128, 0, _EARLY)),
-        (1 << 30, Plan(128, 168, 100)),
+        (250, Plan(128, 0, _ANY, _ANY)),
+        (_ANY, Plan(128, 0, 100, 300)),
     ),
 }
-_LOOPS = {70: Plan(128, 0, 0)}
+_LOOPS = {70: Plan(128, 0, 0, 300)}
 
 
 def _row(table: dict[int, object], arch: str) -> object:

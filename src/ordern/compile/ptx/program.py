@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ...algorithms import methods
 from ...errors import CompileError
-from ...graph import Node, count, live
+from ...graph import live
 from ...records import dataclass
 from ..pipeline import Request, layout_of
 from ..program import chosen, read_numbers, reads_numbers, trace_request, uncollected, with_columns
@@ -19,7 +19,8 @@ from .entry import NAME, Entry
 from .machine import assembly, thread_target
 from .plan import Plan, loop_plan, straight_plan
 from .rolled import write_rolled
-from .straight import write_straight
+from .spills import Schedule, spill_schedule
+from .straight import StraightWriter, write_straight
 
 __all__ = ["Written", "ptx_code", "write_kernel"]
 
@@ -70,17 +71,25 @@ def _straight(
     """Write straight-line code, with loops over columns if there are any."""
     numbers = read_numbers(request, code)
     layout, target = layout_of(request, 1, "unrolled", numbers), thread_target(dtype)
-    if plan is None:
-        work = [node for node in live(code.roots) if node.args]
-        plan = loop_plan(arch) if code.loops else straight_plan(work, target.itemsize, arch)
+    work = [node for node in live(code.roots) if node.args]
+    plan = plan or straight_plan(work, target.itemsize, arch)
     entry = Entry(target, layout, plan.block, on_device)
-    if code.loops:
-        workspace, operations = write_columns(entry, code, plan.ahead), code.operations
-    else:
-        with entry.state() as arguments:
-            write_straight(entry.e, layout, code.results, arguments, plan.ahead)
-        workspace, operations = 0, count(x for x in code.results if isinstance(x, Node)).total
-    made = PtxCode("", NAME, plan.block, plan.block, "unrolled", operations, 0, workspace, b"", numbers, plan.registers)
+    schedule = spill_schedule(work, plan.keep * 4 // target.itemsize) if plan.keep else Schedule()
+    slots = entry.slots(schedule.count, plan.space) if schedule.count else None
+    write = write_columns if code.loops else write_straight
+    workspace = write(entry, code, lambda rows: StraightWriter(entry.e, layout, rows, plan, schedule, slots))
+    made = PtxCode(
+        text="",
+        entry=NAME,
+        block=plan.block,
+        states=plan.block,
+        way="unrolled",
+        operations=code.operations,
+        shared_bytes=entry.shared * target.itemsize,
+        workspace=workspace,
+        numbers=numbers,
+        registers=plan.registers,
+    )
     return Written(entry.text(plan.registers), made)
 
 
