@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import re
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from ordern.compile.ptx.code import PtxCode
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
 from ordern.compile.run.engine import Engine, compile_object
+from tests.tolerances import HUNG
 
 Array = np.ndarray[Any, Any]
 
@@ -30,7 +33,7 @@ def run_here(
     """
     written = write_kernel(request, dtype, plan=plan, on_device=False)
     code, output = written.code, layout_of(request, 1).output
-    engine = Engine(compile_object(written.ir + "\nattributes #0 = { nounwind }"), [code.entry])
+    engine = Engine(compile_object(written.ir), [code.entry])
     rows = [np.ascontiguousarray(x.reshape(len(x), -1), dtype) for x in given]
     n = max(map(len, rows))
     result = np.full((n, output.size), np.nan, dtype)
@@ -39,11 +42,30 @@ def run_here(
     tables = np.frombuffer(code.tables or bytes(16), np.uint8)
     words = [x for a in rows for x in (a.ctypes.data, a.shape[1] if len(a) > 1 else 0)]
     words += [result.ctypes.data, output.size, workspace.ctypes.data, tables.ctypes.data, n]
-    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(words) + 3))(engine.address(code.entry))
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(words) + 3), Wait)(engine.address(code.entry))
+    together = "call void %wait()" in written.ir  # the threads of a block wait for each other
     for block in range(blocks):
-        for thread in range(code.block):
-            function(*words, thread, block, blocks)
+        calls = [partial(function, *words, thread, block, blocks) for thread in range(code.block)]
+        if together:
+            _run_together(calls)
+        else:
+            for call in calls:
+                call(Wait())
     return result.reshape(n, *output.shape), code
+
+
+Wait = ctypes.CFUNCTYPE(None)
+
+
+def _run_together(calls: Sequence[Callable[[Any], None]]) -> None:
+    """Run the threads of a block at the same time: each gets a function that waits for all others."""
+    barrier = threading.Barrier(len(calls), timeout=HUNG)
+    wait = Wait(lambda: barrier.wait() and None)
+    threads = [threading.Thread(target=call, args=(wait,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 class Assembled(NamedTuple):

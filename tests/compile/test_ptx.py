@@ -97,6 +97,17 @@ def test_values_wait_in_slots(dtype: str, space: str) -> None:
     assert relative(found, kernel(*given)) <= (SINGLE if dtype == "float32" else INVERSION)
 
 
+@pytest.mark.parametrize("team", ["rows", "limbs"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_warps_divide_the_work(dtype: str, team: str) -> None:
+    robot = on.load("quadruped")
+    kernel = robot.kernel("forward_dynamics")
+    given = [x.astype(dtype) for x in arguments(robot, "forward_dynamics", (), 40)]
+    found, code = run_here(kernel.request, dtype, given, plan=Plan(0, 0, 0, piece=200, team=team))
+    assert (code.states, code.block) == (32, 32 if team == "rows" else 160)
+    assert relative(found, kernel(*given)) <= (SINGLE if dtype == "float32" else INVERSION)
+
+
 @pytest.mark.parametrize("keep", [3, 8, 30])
 def test_schedule_of_slots(keep: int) -> None:
     results = straight_line(SMALL.kernel("forward_dynamics").request)

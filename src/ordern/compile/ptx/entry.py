@@ -1,8 +1,8 @@
-"""The frame of a kernel: its parameters, the state of a thread, and the end of the batch.
+"""The frame of a kernel: its parameters, the state of a thread, shared memory, and the end of the batch.
 
 The text of a kernel can be written for this machine's processor, too (`on_device=False`): as a function that computes
-one thread of a block, with the numbers of the thread and the block, and the number of blocks, as further arguments.
-This is how tests run it without a GPU.
+one thread of a block, with the numbers of the thread and the block, and the number of blocks, as further arguments, and
+a function that waits for the other threads. This is how tests run it without a GPU.
 """
 
 from __future__ import annotations
@@ -17,11 +17,79 @@ from ..trace.layout import Layout
 from .emitter import GLOBAL, SHARED, Row, ThreadEmitter
 from .spills import Slots
 
-__all__ = ["NAME", "Arguments", "Entry"]
+__all__ = ["NAME", "Arguments", "Entry", "Frame"]
 
 NAME = "ordern_kernel"
 _REGISTERS = ("tid", "ctaid", "nctaid")
 """The special registers that have the number of the thread, of the block, and the number of blocks."""
+
+
+class Frame:
+    """Writes a kernel of blocks with so many threads."""
+
+    def __init__(
+        self, target: Target, layout: Layout, block: int, on_device: bool = True, further: tuple[str, ...] = ()
+    ) -> None:
+        """Begin a kernel for a layout; `further` parameters follow those of all kernels."""
+        self.layout, self.block, self.on_device = layout, block, on_device
+        parts = [f"{GLOBAL} noalias %in{k}, i64 %in{k}_stride" for k in range(len(layout.inputs))]
+        parts.append(f"{GLOBAL} noalias %out, i64 %out_stride, {GLOBAL} noalias %ws")
+        parts.append(f"{GLOBAL} noalias readonly %tables, i64 %n")
+        parts += further
+        if not on_device:
+            parts.append(", ".join([*(f"i64 %{name}" for name in _REGISTERS), "ptr %wait"]))
+        arguments = tuple(x for part in parts for x in part.split(", "))
+        self.e = ThreadEmitter(target, arguments)
+        self.named = {x.name: x for x in self.e.arguments}
+        """The parameters, by their names."""
+        self.shared = 0
+        """Numbers of shared memory of a block."""
+
+    def register(self, name: str) -> Value:
+        """Return a special register as i64."""
+        if not self.on_device:
+            return self.named[f"%{name}"]
+        return self.e.typed("i32", f"call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()").to("zext", "i64")
+
+    def shared_address(self, index: Value) -> Value:
+        """Return the address of a number in shared memory: on a device a number of 32 bits."""
+        e = self.e
+        if not self.on_device:
+            return e.const("@shared", "ptr").at(index, e.element)
+        offset = index.to("trunc", "i32") * e.target.itemsize
+        return offset + e.const(f"ptrtoint ({SHARED} @shared to i32)", "i32")
+
+    def slots_at(self, index: Value, apart: int) -> Slots:
+        """Return slots in shared memory from a number on."""
+        return Slots(self.e, self.shared_address(index).name, "shared", apart, self.on_device)
+
+    def wait_for_block(self, alone: bool = False) -> None:
+        """Wait for all threads of the block, and for what they wrote to shared memory; `alone` if it is one warp."""
+        if not self.on_device:
+            self.e.line("call void %wait()")
+            return
+        text = "bar.warp.sync 0xffffffff;" if alone else "bar.sync 0;"
+        self.e.line(f'call void asm sideeffect "{text}", "~{{memory}}"() #1')
+
+    def text(self, registers: int = 0) -> str:
+        """Return the IR text of the module, without its head; code of a thread gets at most so many registers."""
+        e, element = self.e, self.e.element
+        e.ret()
+        suffix = f"f{8 * e.target.itemsize}"
+        lines = [f"declare {element} @llvm.{name}.{suffix}({element})" for name in ("sqrt", "fabs")]
+        lines.append(f"declare {element} @llvm.fma.{suffix}({element}, {element}, {element})")
+        if self.shared:
+            size = f"[0 x {element}], align 16" if self.on_device else f"[{self.shared} x {element}] zeroinitializer"
+            lines.append(f"@shared = {'external addrspace(3)' if self.on_device else 'internal'} global {size}")
+        attributes = ["attributes #0 = { nounwind }", "attributes #1 = { nounwind convergent }"]
+        if not self.on_device:
+            return "\n".join([*lines, e.text(f"@{NAME}", "void", internal=False), *attributes, "!0 = !{}"])
+        lines += [f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in _REGISTERS]
+        marks = {"reqntidx": self.block, "reqntidy": 1, "reqntidz": 1, **({"maxnreg": registers} if registers else {})}
+        notes = [f'!{k} = !{{ptr @{NAME}, !"{word}", i32 {x}}}' for k, (word, x) in enumerate(marks.items(), 1)]
+        listed = ", ".join(f"!{k}" for k in range(1, len(notes) + 1))
+        kernel = e.text(f"@{NAME}", "ptx_kernel void", internal=False)
+        return "\n".join([*lines, kernel, *attributes, f"!nvvm.annotations = !{{{listed}}}", "!0 = !{}", *notes])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +101,13 @@ class Arguments:
     workspace: Row
 
 
-class Entry:
-    """Writes a kernel of blocks with so many threads, one state a thread."""
-
-    def __init__(self, target: Target, layout: Layout, block: int, on_device: bool = True) -> None:
-        self.layout, self.block, self._on_device = layout, block, on_device
-        parts = [f"{GLOBAL} noalias %in{k}, i64 %in{k}_stride" for k in range(len(layout.inputs))]
-        parts.append(
-            f"{GLOBAL} noalias %out, i64 %out_stride, {GLOBAL} noalias %ws, {GLOBAL} noalias readonly %tables, i64 %n"
-        )
-        if not on_device:
-            parts.append(", ".join(f"i64 %{name}" for name in _REGISTERS))
-        arguments = tuple(x for part in parts for x in part.split(", "))
-        self.e = ThreadEmitter(target, arguments)
-        self._named = {x.name: x for x in self.e.arguments}
-        self.tables = self._named["%tables"]
-        self.shared = 0
-        """Numbers of shared memory of a block."""
-
-    def register(self, name: str) -> Value:
-        """Return a special register as i64."""
-        if not self._on_device:
-            return self._named[f"%{name}"]
-        return self.e.typed("i32", f"call i32 @llvm.nvvm.read.ptx.sreg.{name}.x()").to("zext", "i64")
+class Entry(Frame):
+    """Writes a kernel with one state a thread."""
 
     @contextmanager
     def state(self, workspace: int = 0) -> Iterator[Arguments]:
         """Run what is inside for the state of the thread; with a workspace, for every state that falls to it."""
-        e, n = self.e, self._named["%n"]
+        e, n = self.e, self.named["%n"]
         thread, block = self.register("tid"), self.register("ctaid")
         if not workspace:
             state = block * self.block + thread
@@ -68,7 +115,7 @@ class Entry:
                 yield self._arguments(state, Row(e, "%ws", GLOBAL))
             return
         blocks = self.register("nctaid")
-        numbers = self._named["%ws"].at(block * (self.block * workspace) + thread, e.element)
+        numbers = self.named["%ws"].at(block * (self.block * workspace) + thread, e.element)
         with e.repeat():
             group = e.carried(block)
             e.leave_unless(group.value * self.block < n)
@@ -80,53 +127,21 @@ class Entry:
     def slots(self, count: int, space: str) -> Slots:
         """Return memory of each thread for values that wait: its own ("local"), or a part of "shared" memory."""
         e = self.e
-        if space == "local":
-            own = e.alloca(f"[{count} x {e.element}]")
-            if not self._on_device:
-                return Slots(e, own.name, space, 1, on_device=False)
-            base = e.typed("ptr addrspace(5)", f"addrspacecast ptr {own} to ptr addrspace(5)").to("ptrtoint", "i64")
-            return Slots(e, base.name, space, 1, on_device=True)
-        self.shared += count * self.block
-        if not self._on_device:
-            first = e.const("@shared", "ptr").at(self.register("tid"), e.element)
-            return Slots(e, first.name, space, self.block, on_device=False)
-        start = e.const(f"ptrtoint ({SHARED} @shared to i32)", "i32")
-        thread = e.typed("i32", "call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
-        return Slots(e, (thread * e.target.itemsize + start).name, space, self.block, on_device=True)
+        if space == "shared":
+            first, self.shared = self.shared, self.shared + count * self.block
+            return self.slots_at(self.register("tid") + first, self.block)
+        own = e.alloca(f"[{count} x {e.element}]")
+        if not self.on_device:
+            return Slots(e, own.name, space, 1, on_device=False)
+        base = e.typed("ptr addrspace(5)", f"addrspacecast ptr {own} to ptr addrspace(5)").to("ptrtoint", "i64")
+        return Slots(e, base.name, space, 1, on_device=True)
 
     def _arguments(self, state: Value, workspace: Row) -> Arguments:
         """Return the rows of a state."""
 
         def row(name: str, constant: bool) -> Row:
-            base, stride = self._named[f"%{name}"], self._named[f"%{name}_stride"]
+            base, stride = self.named[f"%{name}"], self.named[f"%{name}_stride"]
             return Row(self.e, base.at(state * stride, self.e.element).name, GLOBAL, constant=constant)
 
         inputs = [row(f"in{k}", constant=True) for k in range(len(self.layout.inputs))]
         return Arguments(inputs, row("out", constant=False), workspace)
-
-    def text(self, registers: int = 0) -> str:
-        """Return the IR text of the module, without its head; code of a thread gets at most so many registers."""
-        e, element = self.e, self.e.element
-        e.ret()
-        suffix = f"f{8 * e.target.itemsize}"
-        lines = [f"declare {element} @llvm.{name}.{suffix}({element})" for name in ("sqrt", "fabs")]
-        lines.append(f"declare {element} @llvm.fma.{suffix}({element}, {element}, {element})")
-        if self.shared:
-            size = f"[0 x {element}]" if self._on_device else f"[{self.shared} x {element}] zeroinitializer"
-            lines.append(f"@shared = {'external addrspace(3)' if self._on_device else 'internal'} global {size}")
-        if not self._on_device:
-            return "\n".join([*lines, e.text(f"@{NAME}", "void", internal=False), "!0 = !{}"])
-        lines += [f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()" for name in _REGISTERS]
-        marks = {"reqntidx": self.block, "reqntidy": 1, "reqntidz": 1, **({"maxnreg": registers} if registers else {})}
-        notes = [f'!{k} = !{{ptr @{NAME}, !"{word}", i32 {x}}}' for k, (word, x) in enumerate(marks.items(), 1)]
-        listed = ", ".join(f"!{k}" for k in range(1, len(notes) + 1))
-        return "\n".join(
-            [
-                *lines,
-                e.text(f"@{NAME}", "ptx_kernel void", internal=False),
-                "attributes #0 = { nounwind }",
-                f"!nvvm.annotations = !{{{listed}}}",
-                "!0 = !{}",
-                *notes,
-            ]
-        )

@@ -31,6 +31,9 @@ class Plan:
     """Values in registers at the same time, of 32 bits; others wait in slots. 0 if the assembler chooses."""
     space: str = "local"
     """The memory of the slots: "local" or "shared"."""
+    team: str = ""
+    """"limbs" if the warps of a block divide the work of 32 states, "rows" if one warp does it; they read rows through
+    shared memory. Empty if each thread of a block computes a state of its own."""
 
 
 _ANY = 1 << 30

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ...algorithms import methods
 from ...errors import CompileError
-from ...graph import live
+from ...graph import Node, live
 from ...records import dataclass
+from ..emit.target import Target
 from ..pipeline import Request, layout_of
 from ..program import chosen, read_numbers, reads_numbers, trace_request, uncollected, with_columns
 from ..trace.columns import StraightCode
+from ..trace.layout import Layout
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from .code import PtxCode
 from .columns import write_columns
-from .entry import NAME, Entry
-from .machine import assembly, thread_target
+from .entry import NAME, Entry, Frame
+from .limbs import divided, undivided
+from .machine import assembly, generation, thread_target
 from .plan import Plan, loop_plan, straight_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
 from .straight import StraightWriter, write_straight
+from .team import GROUP, Team, write_team
 
 __all__ = ["Written", "ptx_code", "write_kernel"]
+
+_ASYNCHRONOUS = 80
+"""The first generation that copies from global to shared memory without registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +51,29 @@ def ptx_code(request: Request, dtype: str, arch: str = "sm_90") -> PtxCode:
 def write_kernel(
     request: Request, dtype: str, arch: str = "sm_90", plan: Plan | None = None, on_device: bool = True
 ) -> Written:
-    """Write a request as IR text, with a plan of one's own if given; see `Entry` for `on_device`."""
+    """Write a request as IR text, with a plan of one's own if given; see `Frame` for `on_device`."""
     _require_text(request)
     way, code = (request.way, None) if request.way else chosen(request)
+    target = thread_target(dtype)
     if way == "rolled":
-        return _rolled(request, dtype, plan or loop_plan(arch), on_device)
+        return _rolled(request, target, plan or loop_plan(arch), on_device)
     if way != "unrolled":
         raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
-    return _straight(request, code or with_columns(request), dtype, arch, plan, on_device)
+    code = code or with_columns(request)
+    work = [node for node in live(code.roots) if node.args]
+    plan = plan or straight_plan(work, target.itemsize, arch)
+    numbers = read_numbers(request, code)
+    layout = layout_of(request, 1, "unrolled", numbers)
+    if plan.team and not code.loops:
+        division = divided(request, code.results, work) if plan.team == "limbs" else undivided(work)
+        asynchronous = on_device and generation(arch) >= _ASYNCHRONOUS
+        team = Team(target, layout, len(division.warps), division.slots, asynchronous, on_device)
+        write_team(team, code.results, division, plan)
+        return _written(team, plan, states=GROUP, way=way, operations=code.operations, numbers=numbers)
+    entry = Entry(target, layout, plan.block, on_device)
+    workspace = _straight(entry, layout, code, work, plan)
+    found = {"workspace": workspace, "operations": code.operations, "numbers": numbers}
+    return _written(entry, plan, states=plan.block, way=way, **found)
 
 
 def _require_text(request: Request) -> None:
@@ -65,42 +88,33 @@ def _require_text(request: Request) -> None:
     )
 
 
-def _straight(
-    request: Request, code: StraightCode, dtype: str, arch: str, plan: Plan | None, on_device: bool
-) -> Written:
-    """Write straight-line code, with loops over columns if there are any."""
-    numbers = read_numbers(request, code)
-    layout, target = layout_of(request, 1, "unrolled", numbers), thread_target(dtype)
-    work = [node for node in live(code.roots) if node.args]
-    plan = plan or straight_plan(work, target.itemsize, arch)
-    entry = Entry(target, layout, plan.block, on_device)
-    schedule = spill_schedule(work, plan.keep * 4 // target.itemsize) if plan.keep else Schedule()
-    slots = entry.slots(schedule.count, plan.space) if schedule.count else None
-    write = write_columns if code.loops else write_straight
-    workspace = write(entry, code, lambda rows: StraightWriter(entry.e, layout, rows, plan, schedule, slots))
+def _written(frame: Frame, plan: Plan, **record: Any) -> Written:
+    """Return a kernel that is complete, with its record."""
     made = PtxCode(
         text="",
         entry=NAME,
-        block=plan.block,
-        states=plan.block,
-        way="unrolled",
-        operations=code.operations,
-        shared_bytes=entry.shared * target.itemsize,
-        workspace=workspace,
-        numbers=numbers,
+        block=frame.block,
+        shared_bytes=frame.shared * frame.e.target.itemsize,
         registers=plan.registers,
+        **record,
     )
-    return Written(entry.text(plan.registers), made)
+    return Written(frame.text(plan.registers), made)
 
 
-def _rolled(request: Request, dtype: str, plan: Plan, on_device: bool) -> Written:
+def _straight(entry: Entry, layout: Layout, code: StraightCode, work: list[Node], plan: Plan) -> int:
+    """Write straight-line code, with loops over columns if there are any; return the numbers of the workspace."""
+    itemsize = entry.e.target.itemsize
+    schedule = spill_schedule(work, plan.keep * 4 // itemsize) if plan.keep else Schedule()
+    slots = entry.slots(schedule.count, plan.space) if schedule.count else None
+    write = write_columns if code.loops else write_straight
+    return write(entry, code, lambda rows: StraightWriter(entry.e, layout, rows, plan, schedule, slots))
+
+
+def _rolled(request: Request, target: Target, plan: Plan, on_device: bool) -> Written:
     """Write loops over bodies and freedoms."""
     program = trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
     numbers = None if request.model.variation is None or reads_numbers(request, program) else ()
-    entry = Entry(thread_target(dtype), layout_of(request, 1, "rolled", numbers), plan.block, on_device)
+    entry = Entry(target, layout_of(request, 1, "rolled", numbers), plan.block, on_device)
     workspace, tables = write_rolled(entry, program)
-    operations = estimate(program).total
-    made = PtxCode(
-        "", NAME, plan.block, plan.block, "rolled", operations, 0, workspace, tables, numbers, plan.registers
-    )
-    return Written(entry.text(plan.registers), made)
+    found = {"workspace": workspace, "tables": tables, "operations": estimate(program).total, "numbers": numbers}
+    return _written(entry, plan, states=plan.block, way="rolled", **found)

@@ -29,7 +29,7 @@ def write_rolled(entry: Entry, program: Program) -> tuple[int, bytes]:
     given: Regions = {Memory("input", k): (0, 1) for k in range(len(layout.inputs))}
     given[Memory("result")] = 0, 1
     regions, end = assign_memory(program, uses, 0, given)
-    addresses = Tables(*(entry.tables.at(place) for place in places))
+    addresses = Tables(*(entry.named["%tables"].at(place) for place in places))
     with entry.state(max(1, end)) as arguments:
         e.clear(arguments.output, 0, layout.output.size)  # entries that no loop writes are zero
         RolledWriter(program, regions, e, lambda memory: _base(memory, program, arguments), addresses).program(uses)
