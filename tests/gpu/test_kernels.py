@@ -118,3 +118,33 @@ def test_rolled_code_gets_a_workspace_and_tables(gpu: StandIn) -> None:
     expected = kernel(q, v, tau)
     np.testing.assert_array_equal(kernel.on("cuda")(q, v, tau), expected)
     np.testing.assert_array_equal(kernel.on("cuda")(*(og.array(x) for x in (q, v, tau))).numpy(), expected)
+
+
+def test_numbers_of_this_machine_go_with_arrays_of_a_device(gpu: StandIn) -> None:
+    robot = on.load("double-pendulum")
+    q, v, _ = states(robot, 8)
+    kernel = robot.kernel("integrate").on("cuda")
+    np.testing.assert_array_equal(kernel(og.array(q), v, 0.1).numpy(), robot.integrate(q, v, 0.1))
+    found = kernel(og.array(q.astype("float32")), v, 0.1)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(
+        found.numpy(), robot.integrate(q.astype("float32"), v.astype("float32"), np.float32(0.1))
+    )
+    external = {robot.bodies[0].name: np.ones(6)}
+    kernel = robot.kernel("inverse_dynamics", present=["external"]).on("cuda")
+    np.testing.assert_array_equal(
+        kernel(og.array(q), og.array(v), og.array(v), external).numpy(), robot.inverse_dynamics(q, v, v, external)
+    )
+
+
+def test_methods_of_robots_answer_where_their_arguments_are(gpu: StandIn) -> None:
+    robot = on.load("double-pendulum")
+    q, v, tau = states(robot, 8)
+    there = [og.array(x, device="cuda:1") for x in (q, v, tau)]
+    found: Any = robot.forward_dynamics(*there)  # type: ignore[arg-type]
+    assert isinstance(found, og.Array) and found.device.number == 1
+    np.testing.assert_array_equal(found.numpy(), robot.forward_dynamics(q, v, tau))
+    moved: Any = robot.integrate(there[0], there[1], 0.1)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(moved.numpy(), robot.integrate(q, v, 0.1))
+    with pytest.raises(on.ArgumentError, match=r"assemble is a function of NumPy arrays|rollout"):
+        robot.rollout(there[0], there[1], steps=3)  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ class _Pieces:
 
     def __init__(self, kernel: DeviceKernel, rows: list[Rows], result: AnyArray, dtype: np.dtype[Any]) -> None:
         self.kernel, self.rows, self.result, self.dtype = kernel, rows, result, dtype
-        self.loaded = kernel.loaded(dtype)
+        self.loaded = kernel.program.loaded(dtype)
         self.count, self.width = result.shape
         per_state = dtype.itemsize * (self.width + sum(r.count for r in rows if not r.one))
         total = per_state * self.count
@@ -159,7 +159,7 @@ class _Pieces:
                 try:
                     offsets, end, workspace = self._places()
                     for slot in slots:
-                        slot.grow(end, end + workspace, self.kernel.doing)
+                        slot.grow(end, end + workspace, self.kernel.program.doing)
                     break
                 except GpuError as e:
                     if e.code != OUT_OF_MEMORY or self.states * self.width * self.dtype.itemsize < _LEAST // 64:
@@ -187,7 +187,7 @@ class _Pieces:
 
     def _begin(self, slot: _Slot, piece: tuple[int, int], offsets: list[int], end: int, workspace: int) -> None:
         """Fill a slot, and put its copies and its kernel into its stream."""
-        pinned, block = slot.grow(end, end + workspace, self.kernel.doing)
+        pinned, block = slot.grow(end, end + workspace, self.kernel.program.doing)
         (start, stop), stream, size = piece, slot.stream.handle, self.dtype.itemsize
         for rows, offset in zip(self.rows, offsets, strict=False):
             into = pinned.array(offset, (1 if rows.one else stop - start, rows.count), self.dtype)
@@ -196,7 +196,7 @@ class _Pieces:
         places.append((block.address + offsets[-1], self.width))
         room = block.address + end if workspace else 0
         with slot.device as d:
-            call, doing = d.driver.call, self.kernel.doing
+            call, doing = d.driver.call, self.kernel.program.doing
             if offsets[-1]:
                 call("cuMemcpyHtoDAsync_v2", block.address, pinned.address, offsets[-1], stream, doing=doing)
             self.loaded.launch(places, stop - start, stream, room)
@@ -210,8 +210,8 @@ class _Pieces:
         """Wait for a slot, and copy its part of the result."""
         if piece is None:
             return
-        slot.ready.wait(self.kernel.doing)
-        pinned, _ = slot.grow(end, end + workspace, self.kernel.doing)
+        slot.ready.wait(self.kernel.program.doing)
+        pinned, _ = slot.grow(end, end + workspace, self.kernel.program.doing)
         start, stop = piece
         found = pinned.array(offsets[-1], (stop - start, self.width), self.dtype)
         _copied(self.result[start:stop], Rows(found, (self.width,), (stop - start,)), 0, stop - start)

@@ -8,16 +8,17 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
-from .arrays import Array, empty
-from .device import Device, Event
+from .arrays import Array, array, empty
+from .device import Device, Event, find_device
 from .dlpack import View, imported
 
-__all__ = ["Library", "library_of"]
+__all__ = ["Library", "is_here", "library_of"]
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -39,9 +40,17 @@ class Library(ABC):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:
         """Return an array of the library whose numbers are not set, for use in `stream`."""
 
+    @abstractmethod
+    def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
+        """Return numbers of this machine as an array of the library, for use in `stream`."""
+
     def number(self, x: Any) -> int:
         """Return the number of the device that an array is on."""
         return int(x.__dlpack_device__()[1])
+
+    def device(self, x: Any) -> Device:
+        """Return the device that an array is on."""
+        return find_device(self.number(x))
 
     def packed(self, x: Any, asking: str, name: str) -> Any:
         """Return an array with the same numbers, without gaps."""
@@ -64,6 +73,9 @@ class _Own(Library):
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:
         return empty(shape, dtype, device)
+
+    def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
+        return array(x, dtype, device)
 
 
 class _Torch(Library):
@@ -94,6 +106,9 @@ class _Torch(Library):
         kind = self._torch.float32 if dtype == _SINGLE else self._torch.float64
         return self._torch.empty(shape, dtype=kind, device=f"cuda:{device.number}")
 
+    def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
+        return self._torch.as_tensor(np.array(x, dtype), device=f"cuda:{device.number}")
+
     def packed(self, x: Any, asking: str, name: str) -> Any:
         return x.contiguous()
 
@@ -120,6 +135,10 @@ class _CuPy(Library):
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:
         with self._cupy.cuda.Device(device.number):
             return self._cupy.empty(shape, dtype)
+
+    def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
+        with self._cupy.cuda.Device(device.number):
+            return self._cupy.asarray(np.array(x, dtype))
 
     def packed(self, x: Any, asking: str, name: str) -> Any:
         return self._cupy.ascontiguousarray(x)
@@ -162,24 +181,30 @@ _KINDS: dict[str, type[Library]] = {"torch": _Torch, "cupy": _CuPy, "jax": _Jax,
 _known: dict[type[Library], Library] = {}
 
 
-def library_of(given: dict[str, Any], asking: str) -> Library | None:
-    """Return the library of all arguments; None if all are of this machine: NumPy arrays, lists and numbers."""
-    found: dict[str, type[Library]] = {}
-    for name, x in given.items():
-        kind = _KINDS.get(type(x).__module__.partition(".")[0])
-        if kind is None and not isinstance(x, np.ndarray) and hasattr(x, "__dlpack_device__"):
-            kind = _ByDlpack
-        if kind is not None:
-            found[name] = kind
+def library_of(given: Mapping[str, Any], asking: str) -> Library | None:
+    """Return the library of the arrays on a device; None if all arguments are of this machine."""
+    found = {name: _kind(x) for name, x in given.items() if not is_here(x)}
     if not found:
         return None
-    if len(set(found.values())) > 1 or len(found) < len(given):
+    kinds = set(found.values())
+    if len(kinds) > 1:
         listed = ", ".join(f"{name} {_family(x)}" for name, x in given.items())
         raise ArgumentError(f"{asking}: the arguments come from several libraries ({listed}); give arrays of one")
-    kind = next(iter(found.values()))
+    kind = kinds.pop()
     if kind not in _known:
         _known[kind] = kind()
     return _known[kind]
+
+
+def is_here(x: Any) -> bool:
+    """Return True for arguments of this machine: arrays of NumPy, lists, and numbers."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return True
+    return type(x).__module__.partition(".")[0] not in _KINDS and not hasattr(x, "__dlpack_device__")
+
+
+def _kind(x: Any) -> type[Library]:
+    return _KINDS.get(type(x).__module__.partition(".")[0], _ByDlpack)
 
 
 def _family(x: Any) -> str:

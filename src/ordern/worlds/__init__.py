@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["answer", "delegate", "library", "library_of"]
 
-_LIBRARIES = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy"}
-"""The names of libraries, by the packages that define their types."""
-_MODULES = {"JAX": "jax", "PyTorch": "torch"}
-"""The libraries that have a module here, and its name."""
+_LIBRARIES = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy", "ordern.gpu.arrays": "ordern.gpu"}
+"""The names of libraries, by the packages or modules that define their types."""
+_MODULES = {"JAX": "jax", "PyTorch": "torch", "CuPy": "device", "ordern.gpu": "device"}
+"""The names of their modules here."""
 
 
 def library_of(x: Any) -> str | None:
@@ -45,7 +45,8 @@ def library_of(x: Any) -> str | None:
 @lru_cache(maxsize=256)
 def _of_type(kind: type) -> str | None:
     """Return the library of a type: that of the first of its base classes that is from a known package."""
-    found = (_LIBRARIES.get(str(base.__module__).partition(".")[0]) for base in kind.__mro__)
+    modules = [str(base.__module__) for base in kind.__mro__]
+    found = (_LIBRARIES.get(name) or _LIBRARIES.get(name.partition(".")[0]) for name in modules)
     return next(filter(None, found), None)
 
 
@@ -71,7 +72,7 @@ def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | No
         named = dict(_named(kernel, arguments))
         kind = library(kernel.question.name, named if out is None else {**named, "out": out})
     assert kind is not None
-    return _world(kind, kernel.question.name).answer(kernel, arguments, out, threads)
+    return _world(kind).answer(kernel, arguments, out, threads)
 
 
 def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..., Any] | None:
@@ -81,7 +82,7 @@ def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..
     kind = library(name, {**arguments, "parameters of the robot": values})
     if kind is None:
         return None
-    found: Callable[..., Any] | None = _world(kind, name).delegate(name)
+    found: Callable[..., Any] | None = _world(kind).delegate(name)
     if found is None:
         raise ArgumentError(
             f"{name} is a function of NumPy arrays, and an argument is of {kind}: convert it with `numpy.asarray`"
@@ -98,11 +99,6 @@ def _named(kernel: Kernel, arguments: Sequence[Any]) -> Iterator[tuple[str, Any]
         yield "parameters of the robot", variation.values
 
 
-def _world(kind: str, where: str) -> Any:
+def _world(kind: str) -> Any:
     """Return the module of a library."""
-    if kind not in _MODULES:
-        raise ArgumentError(
-            f"{where}: arrays of {kind} are in the memory of a GPU; `.get()` copies them to NumPy arrays, and "
-            "`jax.dlpack.from_dlpack` or `torch.from_dlpack` give them to a library that differentiates"
-        )
     return import_module(f".{_MODULES[kind]}", __name__)
