@@ -4,11 +4,15 @@ Batches run on one core and on all; one call is one state from Python, everythin
 C++ alone, on one core; MuJoCo's functions compute more than needed. Results are compared before they are timed.
 Contestants take turns, and the best of all rounds counts. Damping, friction and springs are left out for all.
 
+With `gpu` as the first name, the robots are measured on the first NVIDIA GPU: states per second for batches that are
+there, the share of its peaks, and what bounds each function.
+
 examples:
   ordern bench
   ordern bench puma560 arm.urdf
   ordern bench anymal.urdf --floating --batch 65536
   ordern bench puma560 --rounds 3 --json
+  ordern bench gpu puma560
 """
 
 from __future__ import annotations
@@ -35,14 +39,21 @@ _USUAL = ("stanford-arm", "kuka-kr5")
 _SLICE = 0.02
 """Seconds that a contestant runs in a round."""
 _STEPS, _DT = 50, 1e-3
+_BATCH = 4096
 Call = Callable[[], object]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("robots", nargs="*", metavar="FILE|NAME", help=f"robots; {', '.join(_USUAL)} unless given")
+    parser.add_argument(
+        "robots",
+        nargs="*",
+        metavar="FILE|NAME",
+        help=f"robots; {', '.join(_USUAL)} unless given; gpu measures on a GPU",
+    )
     parser.add_argument("--floating", action="store_true", help="let the root float")
-    parser.add_argument("--batch", type=count, default=4096, metavar="N", help="states in a batch; 4096 unless given")
+    text = f"states in a batch; {_BATCH} unless given, on a GPU a million"
+    parser.add_argument("--batch", type=count, metavar="N", help=text)
     parser.add_argument("--rounds", type=count, default=7, metavar="N", help="rounds; 7 unless given")
 
 
@@ -50,11 +61,15 @@ def run(args: argparse.Namespace) -> int:
     """Measure every robot."""
     from ..screen.progress import Bar
 
+    if args.robots[:1] == ["gpu"]:
+        from .bench_gpu import run as run_gpu
+
+        return run_gpu(args, args.robots[1:])
     robots = args.robots or list(_USUAL)
     bar, data = Bar(), []
     for k, source in enumerate(robots):
         robot = _quiet(loaded(args, source))
-        data.append(_measured(robot, args.batch, args.rounds, partial(_shown, bar, k, len(robots))))
+        data.append(_measured(robot, args.batch or _BATCH, args.rounds, partial(_shown, bar, k, len(robots))))
     notes = (f"{found['robot']}: {text}" for found in data for text in found["notes"])
     show(args, data, [line for found in data for line in _lines(found)], notes)
     return 0

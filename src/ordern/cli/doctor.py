@@ -8,14 +8,11 @@ examples:
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from ..records import dataclass
 from .terminal import paint, table, to_json
@@ -56,7 +53,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check everything; return 1 if something is broken."""
-    lines = [*_versions(), *_machine(), *_gpu(), *_cache(), *_trial()]
+    gpus = list(_gpu())
+    trials = [_compared("compiling", None), *(line for line in gpus if line.section == "trial")]
+    lines = [*_versions(), *_machine(), *(line for line in gpus if line.section != "trial"), *_cache(), *trials]
     broken = sum(line.state == "broken" for line in lines)
     if args.json:
         print(to_json([asdict(line) for line in lines], indent=2))
@@ -128,23 +127,35 @@ def _cache() -> Iterator[Line]:
 
 
 def _gpu() -> Iterator[Line]:
-    """Query NVIDIA's driver directly, which needs no further package."""
-    import ctypes
+    """Query NVIDIA's driver directly, which needs no further package, and try each GPU."""
+    from ..errors import GpuError
+    from ..gpu.device import find_device
+    from ..gpu.driver import driver
+    from .bench_gpu import described
 
-    names = []
-    with contextlib.suppress(OSError, AttributeError):
-        driver: Any = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        count, device, text = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(100)
-        failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
-        for k in range(0 if failed else count.value):
-            driver.cuDeviceGet(ctypes.byref(device), k)
-            driver.cuDeviceGetName(text, 100, device)
-            names.append(text.value.decode(errors="replace"))
-    yield Line("machine", "GPU", ", ".join(names) or "none (not needed)", "fine" if names else "missing")
+    try:
+        count = driver().integer("cuDeviceGetCount")
+    except GpuError as e:
+        yield Line("machine", "GPU", "none (not needed)", "missing", str(e) if e.code not in (0, _NO_GPU) else "")
+        return
+    for k in range(count):
+        try:
+            device = find_device(k)
+            first, second = described(device)
+        except GpuError as e:
+            yield Line("machine", f"GPU {k}", f"cannot be used: {e}", "missing")
+            continue
+        yield Line("machine", f"GPU {k}", first)
+        yield Line("machine", f"GPU {k} speed", f"{second}; {device.free_memory() / 1e9:.0f} GB of memory are free")
+        yield _compared(f"GPU {k}", f"cuda:{k}")
 
 
-def _trial() -> Iterator[Line]:
-    """Compile, and compare with the interpreter."""
+_NO_GPU = 100
+"""The driver's error for a machine without a GPU."""
+
+
+def _compared(name: str, device: str | None) -> Line:
+    """Compile for a device, and compare with the interpreter."""
     import time
 
     import numpy as np
@@ -157,13 +168,12 @@ def _trial() -> Iterator[Line]:
         rng = np.random.default_rng(0)
         q, v, tau = rng.normal(size=(3, 5, model.nv))
         start = time.perf_counter()
-        found = Kernel(model, "forward_dynamics")(q, v, tau)
+        kernel = Kernel(model, "forward_dynamics")
+        found = (kernel if device is None else kernel.on(device))(q, v, tau)
         taken = time.perf_counter() - start
         right = np.allclose(found, Kernel(model, "forward_dynamics", way="interpreted")(q, v, tau), rtol=1e-10)
     except Exception as e:  # this is the place to say what is wrong, whatever it is
-        yield Line("trial", "compiling", f"failed: {type(e).__name__}: {e}", "broken", "please report this")
-        return
+        return Line("trial", name, f"failed: {type(e).__name__}: {e}", "broken", "please report this")
     if right:
-        yield Line("trial", "compiling", f"works ({taken:.2f} s)")
-    else:
-        yield Line("trial", "compiling", "computes wrong numbers", "broken", "clear the cache, then report this")
+        return Line("trial", name, f"works ({taken:.2f} s)")
+    return Line("trial", name, "computes wrong numbers", "broken", "clear the cache, then report this")

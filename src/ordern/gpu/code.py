@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..compile.pipeline import Request, request_key
 from ..compile.run import cache
@@ -19,6 +18,9 @@ from ..records import dataclass
 from .device import Device, release, when_gone
 from .library import FUNCTION_ATTRIBUTES
 from .memory import Block
+
+if TYPE_CHECKING:
+    from ..compile.ptx import PtxCode
 
 __all__ = ["Binary", "Loaded", "binary_of", "cached_binary", "linked"]
 
@@ -76,13 +78,16 @@ def binary_of(request: Request, dtype: str, device: Device) -> Binary:
     return cached_binary(key, *about, device, lambda: ptx_of(request, dtype, device.architecture))
 
 
-def ptx_of(request: Request, dtype: str, architecture: str) -> Any:
+def ptx_of(request: Request, dtype: str, architecture: str) -> PtxCode:
     """Return a `PtxCode`; the modules that trace and write code are imported only now."""
-    ptx: Any = import_module("ordern.compile.ptx")
-    return ptx.ptx_code(request, dtype, architecture)
+    from ..compile.ptx import ptx_code
+
+    return ptx_code(request, dtype, architecture)
 
 
-def cached_binary(key: list[Any] | None, robot: str, question: str, device: Device, made: Callable[[], Any]) -> Binary:
+def cached_binary(
+    key: list[Any] | None, robot: str, question: str, device: Device, made: Callable[[], PtxCode]
+) -> Binary:
     """Return the code of a key for a device, from the cache; or `made` gives a `PtxCode`, which the driver compiles."""
     name = None if key is None else cache.cache_key(["GPU", device.capability, device.driver.version, key])
     found = None if name is None else cache.read(name, _FIELDS)

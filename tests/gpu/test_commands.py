@@ -1,0 +1,56 @@
+"""The commands that tell what a GPU is, and what it reaches; and the suite for a real one, with a stand-in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from ordern.cli import main
+from ordern.cli.bench_gpu import robot_lines
+
+from . import __main__ as suite
+from .stand_in import StandIn
+
+
+def test_doctor_describes_and_tries_every_gpu(gpu: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    found = {(x["section"], x["name"]): x["value"] for x in json.loads(capsys.readouterr().out)}
+    assert found["machine", "GPU 1"] == "Stand-in: capability 9.0, 4 multiprocessors, 1 GB at 4.92 TB/s"
+    assert found["trial", "GPU 0"].startswith("works")
+    gpu.fail["cuLaunchKernel"] = 719
+    assert main(["doctor"]) == 1
+    assert "GpuError: forward_dynamics of 'double-pendulum' on Stand-in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("settings", [{"devices": 0}, {"version": 10010}])
+def test_doctor_needs_no_gpu(
+    install: Callable[..., StandIn], capsys: pytest.CaptureFixture[str], settings: dict
+) -> None:
+    install(**settings)
+    assert main(["doctor"]) == 0
+    assert "none (not needed)" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_bench_tells_rates_and_bounds(gpu: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "gpu", "double-pendulum", "--batch", "1000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["device"]["name"] == "Stand-in" and found["device"]["peak"]["float32"] == pytest.approx(
+        2.03e12, rel=1e-2
+    )
+    rows = found["robots"][0]["rows"]
+    assert len(rows) == 8 and rows[0]["states"] == pytest.approx(2e4)  # a kernel takes 50 ms
+    assert rows[0]["bytes"] == pytest.approx(2e4 * 8 * 4) and rows[0]["bound"].startswith("latency")
+    assert "latency: 12 %" in "\n".join(robot_lines(found["robots"][0]))
+
+
+def test_the_suite_finds_errors(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = ("double-pendulum", False, ("gravity_force", "float64", "newton-euler"))
+    (row,) = suite._compared(task)
+    assert row["ok"] and row["error"] == 0.0
+    gpu.fail["cuLaunchKernel"] = 719
+    (row,) = suite._compared(task)
+    assert not row["ok"] and "GpuError" in row["note"]
+    assert any(line.startswith("FAILED double-pendulum") for line in suite._agreement([row]))
