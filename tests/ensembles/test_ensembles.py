@@ -360,14 +360,14 @@ def test_wrong_arguments_are_named(tmp_path: Path):
 
 
 def test_workers_of_another_kind_store_nothing():
-    from ordern.ensembles.engines import run_shard
+    from ordern.ensembles.engines import Shard, run_shard
     from ordern.ensembles.formats import store_of
     from ordern.ensembles.stores import Memory
 
     store, _ = store_of(None, None, None)
     assert isinstance(store, Memory)
     with pytest.raises(on.ArgumentError, match=r"compiles for .* and the run for another processor"):
-        run_shard(study(), store, "another processor", 0, 1)
+        run_shard(study(), store, "another processor", Shard(0, 1))
     assert not store.arrays
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import hashlib
+import math
 import os
 import pickle
+import re
 import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..compile import cores
 from ..compile.emit.target import compiling_for, host_text
-from ..errors import ArgumentError
+from ..errors import ArgumentError, OrdernError
 from ..records import dataclass
 from .journal import flush
 from .stores import Store
@@ -22,47 +27,78 @@ from .work import Block, run_block
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-__all__ = ["Engine", "ShardDone", "engine_of"]
+__all__ = ["Engine", "Shard", "ShardDone", "engine_of", "run_shard"]
 
 _AHEAD = 4
 """Shards that wait for each worker: workers never idle, and a scheduler never holds a million of tasks."""
+_COUNT_EVERY = 2.0
+"""Seconds between two looks at how many workers a cluster has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The blocks from `start` to before `stop`, and on how many threads each of them runs."""
+
+    start: int
+    stop: int
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ShardDone:
-    """The report of a shard: its blocks without their arrays if these are stored."""
+    """The report of a shard: its blocks without their arrays if these are stored, and the seconds that it took."""
 
     start: int
     stop: int
     blocks: tuple[Block, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
     """Something that runs functions: how many at once, and whether in this process."""
 
-    submit: Callable[..., Any]
-    workers: int
+    submit: Callable[[Any, Shard], Any]
+    workers: Callable[[], int]
+    """The number of workers at present: on a cluster, they come and go."""
     local: bool
-    wait: Callable[[set[Any]], tuple[set[Any], set[Any]]]
+    wait: Callable[[set[Any]], set[Any]]
+    """Wait for some of these futures to end, and return those."""
+    lost: Callable[[Any], bool]
+    """Tell whether the work of a future was lost, such that it has to be given to a worker again."""
     cancel: Callable[[set[Any]], None]
 
-    def run(self, study: Ensemble, store: Store, target: str, shards: Iterator[tuple[int, int]]) -> Iterator[ShardDone]:
+    def run(self, study: Ensemble, store: Store, target: str, shards: Iterator[Shard]) -> Iterator[ShardDone]:
         """Run shards on workers that compile for a target, and yield their reports as they end."""
         task: Any = _Local(study, store, target) if self.local else _Remote(study, store, target)
-        waiting: set[Any] = set()
+        waiting: dict[Any, Shard] = {}
         try:
             while True:
-                while len(waiting) < _AHEAD * self.workers and (shard := next(shards, None)) is not None:
-                    waiting.add(self.submit(task, shard))
+                while len(waiting) < _AHEAD * self.workers() and (shard := next(shards, None)) is not None:
+                    waiting[self.submit(task, shard)] = shard
                 if not waiting:
                     return
-                done, waiting = self.wait(waiting)
-                for future in done:
-                    yield future.result()
+                for future in self.wait(set(waiting)):
+                    shard = waiting.pop(future)
+                    if self.lost(future):
+                        waiting[self.submit(task, shard)] = shard
+                    else:
+                        yield future.result()
+        except Exception as e:
+            if isinstance(e, BrokenExecutor) or type(e).__name__ == "KilledWorker":
+                raise OrdernError(_died(store, e)) from e
+            raise
         finally:
             task.stop()
-            self.cancel(waiting)
+            self.cancel(set(waiting))
+
+
+def _died(store: Store, error: Exception) -> str:
+    """Return what to do when a worker has died, in words."""
+    then = f"what is done is in {store.path}: the same call goes on from there"
+    if store.journal is None:
+        then = "give `out`, so that what is done is stored, and the same call goes on from there"
+    return f"Ensemble.run: a worker process died, for want of memory or because it was killed; {then} ({error})"
 
 
 class _Local:
@@ -71,8 +107,8 @@ class _Local:
     def __init__(self, study: Ensemble, store: Store, target: str) -> None:
         self._study, self._store, self._target, self._stopped = study, store, target, threading.Event()
 
-    def __call__(self, shard: tuple[int, int]) -> ShardDone:
-        return run_shard(self._study, self._store, self._target, *shard, self._stopped)
+    def __call__(self, shard: Shard) -> ShardDone:
+        return run_shard(self._study, self._store, self._target, shard, self._stopped)
 
     def stop(self) -> None:
         """Let shards end after the block that they are at."""
@@ -86,13 +122,13 @@ class _Remote:
         self.content = _dumped((study, store, target))
         self.key = hashlib.sha256(self.content).hexdigest()
 
-    def __call__(self, shard: tuple[int, int]) -> ShardDone:
+    def __call__(self, shard: Shard) -> ShardDone:
         found = _KNOWN.get(self.key)
         if found is None:
             _KNOWN.clear()
             found = _KNOWN[self.key] = pickle.loads(self.content)
         study, store, target = found
-        return run_shard(study, store, target, *shard)
+        return run_shard(study, store, target, shard)
 
     def stop(self) -> None:
         """Do nothing: the engine cancels what waits."""
@@ -121,9 +157,9 @@ def _dumped(x: Any) -> bytes:
 
 
 def run_shard(
-    study: Ensemble, store: Store, target: str, start: int, stop: int, stopped: threading.Event | None = None
+    study: Ensemble, store: Store, target: str, shard: Shard, stopped: threading.Event | None = None
 ) -> ShardDone:
-    """Run and store the blocks from `start` to before `stop`, or those up to the moment when the run is stopped.
+    """Run and store the blocks of a shard, or those up to the moment when the run is stopped.
 
     A worker that compiles for another target raises before it stores anything.
     """
@@ -133,17 +169,17 @@ def run_shard(
                 f"Ensemble.run: a worker (process {os.getpid()}) compiles for {host_text()}, and the run for {target}: "
                 "results would not be the same bit for bit. Use machines of one kind, or give the ensemble a `target`"
             )
-        return _run_shard(study, store, start, stop, stopped)
+        return _run_shard(study, store, shard, stopped)
 
 
-def _run_shard(study: Ensemble, store: Store, start: int, stop: int, stopped: threading.Event | None) -> ShardDone:
-    blocks = []
+def _run_shard(study: Ensemble, store: Store, shard: Shard, stopped: threading.Event | None) -> ShardDone:
+    began, blocks, start, stop = time.perf_counter(), [], shard.start, shard.stop
     for number in range(start, stop):
         if stopped is not None and stopped.is_set():
             stop = number
             break
         first = number * study.block
-        block = run_block(study, first, min(first + study.block, study.members))
+        block = run_block(study, first, min(first + study.block, study.members), shard.threads)
         if store.journal is not None:
             store.write(number, block)
             block = Block(block.first, {}, block.states, block.failures)
@@ -153,7 +189,7 @@ def _run_shard(study: Ensemble, store: Store, start: int, stop: int, stopped: th
             for path in store.files(number):
                 flush(path)
         store.journal.note(start, stop, study.key, blocks)
-    return ShardDone(start, stop, tuple(blocks))
+    return ShardDone(start, stop, tuple(blocks), time.perf_counter() - began)
 
 
 @contextmanager
@@ -189,41 +225,72 @@ def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
 
 
 def _of_executor(pool: Executor, workers: int, local: bool) -> Engine:
-    def waited(futures: set[Future[Any]]) -> tuple[set[Any], set[Any]]:
-        done, left = wait(futures, return_when=FIRST_COMPLETED)
-        return set(done), set(left)
-
     def cancel(futures: set[Future[Any]]) -> None:
         for f in futures:
             f.cancel()
 
-    return Engine(pool.submit, workers, local, waited, cancel)
+    return Engine(
+        submit=pool.submit,
+        workers=lambda: workers,
+        local=local,
+        wait=lambda futures: set(wait(futures, return_when=FIRST_COMPLETED).done),
+        lost=lambda future: False,
+        cancel=cancel,
+    )
 
 
 def _of_dask(client: Any, workers: int | None, name: str) -> Engine:
     distributed = _distributed()
-    count = workers or max(1, sum(client.nthreads().values()))
-    content: dict[int, Any] = {}
+    cluster = _Cluster(client, workers, name)
 
-    def submit(task: Any, shard: tuple[int, int]) -> Any:
-        if id(task) not in content:
-            content.clear()
-            content[id(task)] = client.scatter(task, broadcast=True)
-        key = f"{name} blocks {shard[0]} to {shard[1] - 1}-{os.urandom(4).hex()}"
-        return client.submit(_call, content[id(task)], shard, key=key, pure=False, retries=3)
-
-    def waited(futures: set[Any]) -> tuple[set[Any], set[Any]]:
-        found = distributed.wait(futures, return_when="FIRST_COMPLETED")
-        return set(found.done), set(found.not_done)
+    def waited(futures: set[Any]) -> set[Any]:
+        # futures whose work was lost with a worker are found by their status
+        with suppress(concurrent.futures.CancelledError, asyncio.CancelledError):
+            distributed.wait(futures, return_when="FIRST_COMPLETED")
+        return {f for f in futures if f.status != "pending"}
 
     def cancel(futures: set[Any]) -> None:
         if futures:
             client.cancel(list(futures))
 
-    return Engine(submit, count, False, waited, cancel)
+    return Engine(cluster.submit, cluster.workers, False, waited, cluster.lost, cancel)
 
 
-def _call(task: Any, shard: tuple[int, int]) -> ShardDone:
+class _Cluster:
+    """A Dask cluster: the study is sent to its workers once, and tasks name it."""
+
+    def __init__(self, client: Any, workers: int | None, name: str) -> None:
+        self._client, self._asked = client, workers
+        self._name = re.sub(r"\W+", "_", name).lstrip("0123456789_") or "robot"
+        self._sent: Any = None
+        self._seen, self._counted = 1, -math.inf
+
+    def workers(self) -> int:
+        """Return the number of threads of all workers, counted anew every few seconds."""
+        if self._asked is not None:
+            return self._asked
+        if time.monotonic() > self._counted + _COUNT_EVERY:
+            self._seen, self._counted = max(1, sum(self._client.nthreads().values())), time.monotonic()
+        return self._seen
+
+    def submit(self, task: Any, shard: Shard) -> Any:
+        """Submit a shard. Dask groups tasks by the first words of their names, such as "panda-blocks"."""
+        if self._sent is None:
+            self._client.wait_for_workers(1)
+            self._sent = self._client.scatter(task, broadcast=True)
+        key = f"{self._name}-blocks-{shard.start}-{shard.stop - 1}-{os.urandom(4).hex()}"
+        return self._client.submit(_call, self._sent, shard, key=key, pure=False, retries=3)
+
+    def lost(self, future: Any) -> bool:
+        """Tell whether work was lost: all workers that knew the study have died. The next ones are sent it again."""
+        if future.status not in ("cancelled", "lost"):
+            return False
+        if self._sent is not None and self._sent.status != "finished":
+            self._sent = None
+        return True
+
+
+def _call(task: Any, shard: Shard) -> ShardDone:
     found: ShardDone = task(shard)
     return found
 

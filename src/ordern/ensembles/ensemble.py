@@ -233,11 +233,17 @@ class Ensemble:
 
         return run(self, store_of(out, format, task), engine, workers, shard, progress)
 
-    def estimate(self) -> Estimate:
-        """Return the time and the size of the whole study, from a part of its first block."""
-        from .estimate import estimate
+    def estimate(
+        self, out: str | os.PathLike[str] | None = None, *, format: str | None = None, task: str | None = None
+    ) -> Estimate:
+        """Return the time and the size of the study, from a part of its first block.
 
-        return estimate(self)
+        With `out`, `format` and `task` as for `run`, the time is that of what an interrupted run has left.
+        """
+        from .estimate import estimate
+        from .formats import store_of
+
+        return estimate(self, store_of(out, format, task)[0])
 
     def fresh_controller(self) -> Any:
         """Return a copy of the controller, for the members of one block."""

@@ -1,4 +1,4 @@
-"""Estimates of the time and the size of an ensemble, from a part of its first block."""
+"""Estimates of the time and the size of an ensemble, or of what an interrupted run has left of it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import time
 from typing import TYPE_CHECKING
 
 from ..compile import cores
-from ..compile.emit.target import compiling_for
+from ..compile.emit.target import compiling_for, host_text
 from ..records import dataclass
 from ..screen.progress import lasting
+from .stores import Store
 from .work import columns_of, run_block
 
 if TYPE_CHECKING:
@@ -32,24 +33,31 @@ class Estimate:
     """The time on one core of this machine."""
     bytes: int
     """The size of what is kept of each member, before compression."""
+    done: int = 0
+    """Blocks that an earlier run has done."""
 
     @property
     def seconds(self) -> float:
-        """The time on all cores of this machine."""
-        return self.core_seconds / cores()
+        """The time on all cores of this machine, for the blocks that are left."""
+        return self.core_seconds / cores() * (1.0 - self.done / max(1, self.blocks))
 
     def __str__(self) -> str:
         unit, name = next((x for x in _UNITS if self.bytes >= x[0]), _UNITS[-1])
         size = f"{self.bytes / unit:.3g} {name}"
+        blocks = f"{self.blocks:,} blocks, {self.done:,} of them done" if self.done else f"{self.blocks:,} blocks"
         return (
-            f"{self.members:,} members in {self.blocks:,} blocks: about {lasting(self.seconds)} on {cores()} cores "
+            f"{self.members:,} members in {blocks}: about {lasting(self.seconds)} on {cores()} cores "
             f"({self.core_seconds / max(1, self.members) * 1e6:.3g} us a member and core), {size} of results"
         )
 
 
-def estimate(study: Ensemble) -> Estimate:
-    """Return the cost of an ensemble, by running some of its members."""
+def estimate(study: Ensemble, store: Store) -> Estimate:
+    """Return the cost of an ensemble, by running some of its members; less what is done of it in a store."""
     with compiling_for(study.target):
+        done = 0
+        if store.journal is not None and store.exists():
+            store.journal.require(store.path, study.parts | dict(store.kind), {"target": host_text()})
+            done = len(store.journal.done(study.key))
         columns = columns_of(study)
         count, took = 1, 0.0
         while True:
@@ -61,4 +69,4 @@ def estimate(study: Ensemble) -> Estimate:
                 break
             count *= 4
     size = sum(math.prod(x.shape) * x.dtype.itemsize for x in columns.values())
-    return Estimate(study.members, study.blocks, took / count * study.members, size * study.members)
+    return Estimate(study.members, study.blocks, took / count * study.members, size * study.members, done)

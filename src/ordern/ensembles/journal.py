@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import ArgumentError
 from .work import Block
 
-__all__ = ["Journal", "flush", "write_atomically"]
+__all__ = ["Journal", "flush", "read_states", "write_atomically"]
 
 _STUDY = "study.json"
 
@@ -36,23 +36,23 @@ class Journal:
         `results` is the place of the results, and `stored` tells whether they are there.
         """
         path = self.folder / _STUDY
-        if path.exists() and results.exists():
-            self._require_same(results, json.loads(path.read_text()), parts, about)
-            for folder in (self.folder, results):
-                _clean(folder)
+        if results.exists():
+            self.require(results, parts, about)
+            self.clean(results)
             if stored:
                 return True
-        if results.exists() and not path.exists():
-            raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
         for old in self.folder.glob("*"):
             old.unlink()  # of results that were deleted
         self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
         return False
 
-    def _require_same(
-        self, results: Path, stored: dict[str, Any], parts: dict[str, str], about: dict[str, Any]
-    ) -> None:
+    def require(self, results: Path, parts: dict[str, str], about: dict[str, Any]) -> None:
+        """Raise unless the results that exist are those of this study, begun on a processor of this kind."""
+        path = self.folder / _STUDY
+        if not path.exists():
+            raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
+        stored = json.loads(path.read_text())
         before = stored.get("parts", {})
         differ = sorted(name for name in {*before, *parts} if before.get(name) != parts.get(name))
         if differ:
@@ -66,6 +66,13 @@ class Journal:
                 f"{about.get('target')}: a mixture would not be the same bit for bit. Go on with a machine of the "
                 "first kind, or give another `out`"
             )
+
+    def clean(self, results: Path) -> None:
+        """Delete files that killed processes have left half-written."""
+        for folder in (self.folder, results):
+            for path in folder.rglob("*.partial"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def note(self, start: int, stop: int, key: str, blocks: Iterable[Block]) -> None:
         """Write that the blocks from `start` to before `stop` are done."""
@@ -91,18 +98,24 @@ class Journal:
             found |= dict.fromkeys(range(int(start), int(stop)), path)
         return found
 
-    def read(self, key: str) -> tuple[dict[int, dict[str, dict[str, Any]]], list[tuple[int, str]]]:
-        """Return the states of reductions of each block, and all failures in the order of the members."""
-        states: dict[int, dict[str, dict[str, Any]]] = {}
-        failures: dict[int, str] = {}
+    def failures(self, key: str) -> dict[int, str]:
+        """Return why members failed."""
+        found: dict[int, str] = {}
         for path in dict.fromkeys(self.done(key).values()):
             with np.load(path) as file:
-                failures |= dict(json.loads(str(file["failures"])))
-                for entry in file.files:
-                    if entry != "failures":
-                        number, name, field = entry.split("/")
-                        states.setdefault(int(number), {}).setdefault(name, {})[field] = file[entry]
-        return states, sorted(failures.items())
+                found |= dict(json.loads(str(file["failures"])))
+        return found
+
+
+def read_states(path: Path) -> dict[int, dict[str, dict[str, Any]]]:
+    """Return the states of reductions of each block in a file of the journal."""
+    states: dict[int, dict[str, dict[str, Any]]] = {}
+    with np.load(path) as file:
+        for entry in file.files:
+            if entry != "failures":
+                number, name, field = entry.split("/")
+                states.setdefault(int(number), {}).setdefault(name, {})[field] = file[entry]
+    return states
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -120,10 +133,3 @@ def flush(path: Path) -> None:
     if path.is_file():
         with path.open("rb+") as file:
             os.fsync(file.fileno())
-
-
-def _clean(folder: Path) -> None:
-    """Delete files that a killed process has left half-written."""
-    for path in folder.rglob("*.partial"):
-        with contextlib.suppress(OSError):
-            path.unlink()

@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..arguments import positive, whole_number
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError
 from ..screen.progress import reported, require_progress
-from .engines import Engine, ShardDone, engine_of
-from .journal import write_atomically
+from .engines import Engine, Shard, ShardDone, engine_of
+from .journal import read_states, write_atomically
 from .outcome import Outcome
 from .reductions import State
 from .stores import Memory, Store
+from .telling import Telling
 from .work import columns_of
 
 if TYPE_CHECKING:
@@ -28,6 +32,8 @@ __all__ = ["run"]
 
 _CSV_NUMBERS = 10_000_000
 """The most numbers in a CSV file."""
+_MOST_BLOCKS = 1024
+"""The most blocks of a shard."""
 _READY = "ready"
 """A file in the journal: the store has been made as a whole."""
 
@@ -52,17 +58,19 @@ def run(
             write_atomically(store.journal.folder / _READY, b"")
     started = time.monotonic()
     with engine_of(engine, workers, study.robot.name) as found, reported(progress, study.robot.name) as told:
-        runner = _Runner(study, store, found, target, shard)
+        runner = _Runner(study, store, found, target, shard, told)
         for count in _counts(study):
-            runner.go(count, told)
-            if count < study.blocks and study.stop is not None and study.stop.reached(runner.answers(count)):
+            runner.go(count)
+            if count < study.blocks and study.stop is not None and study.stop.reached(runner.answers()):
                 break
         else:
             count = study.blocks
     members = min(study.members, count * study.block)
     failures = runner.failures()
     store.finish(study, members, list(failures))
-    outcome = Outcome(study, store, members, runner.answers(count), failures, time.monotonic() - started)
+    if store.journal is not None:
+        store.journal.clean(store.path)
+    outcome = Outcome(study, store, members, runner.answers(), failures, time.monotonic() - started)
     if table is not None:
         _write_csv(outcome, table)
     return outcome
@@ -86,63 +94,86 @@ def _counts(study: Ensemble) -> Iterator[int]:
 
 
 class _Runner:
-    """The state of one run: which blocks are done, and the states of their reductions."""
+    """The state of one run: which blocks are done, and the reductions over the first of them.
 
-    def __init__(self, study: Ensemble, store: Store, engine: Engine, target: str, shard: float) -> None:
+    The states of reductions are merged in the order of the blocks, as far as there is no gap, and dropped: only those
+    that wait for an earlier block are in memory.
+    """
+
+    def __init__(self, study: Ensemble, store: Store, engine: Engine, target: str, shard: float, told: Any) -> None:
         self._study, self._store, self._engine, self._target, self._seconds = study, store, engine, target, shard
+        self._done = np.zeros(study.blocks, bool)
+        self._merged: dict[str, State] = {}
+        self._upto = 0
+        """The number of blocks whose states are merged."""
         self._states: dict[int, dict[str, State]] = {}
+        self._stored: dict[int, Path] = {}
+        """Files of the journal with the states of blocks that an earlier run did."""
         self._failures: dict[int, str] = {}
-        self._done: set[int] = set()
         if store.journal is not None:
-            self._done = set(store.journal.done(study.key))
-            states, failures = store.journal.read(study.key)
-            self._states |= states
-            self._failures |= dict(failures)
+            self._stored = store.journal.done(study.key)
+            self._done[list(self._stored)] = True
+            self._failures = store.journal.failures(study.key)
         self._blocks_per_shard = 1
+        self._tell = Telling(told, study.members, self._members())
 
-    def go(self, count: int, told: Any) -> None:
-        """Run all blocks up to a number that are not done."""
-        left = [k for k in range(count) if k not in self._done]
-        if not left:
+    def _members(self) -> int:
+        """Return the number of members that are done."""
+        study, count = self._study, int(self._done.sum())
+        return count * study.block - (study.blocks * study.block - study.members) * int(self._done[-1])
+
+    def go(self, count: int) -> None:
+        """Run all blocks up to a number that are not done, and merge the states of their reductions."""
+        left = np.flatnonzero(~self._done[:count])
+        self._merge(count)
+        if not len(left):
             return
-        started, before = time.monotonic(), len(self._done)
         for report in self._engine.run(self._study, self._store, self._target, self._shards(left)):
             self._take(report)
-            finished = len(self._done) - before
-            each = (time.monotonic() - started) * self._engine.workers / max(1, finished)
-            self._blocks_per_shard = max(1, min(1024, int(self._seconds / max(each, 1e-6))))
-            if told is not None:
-                told(min(1.0, len(self._done) / self._study.blocks))
+            self._merge(count)
+            each = report.seconds / max(1, len(report.blocks))
+            self._blocks_per_shard = max(1, min(_MOST_BLOCKS, int(self._seconds / max(each, 1e-6))))
+            self._tell(self._members(), len(self._failures), self._engine.workers())
 
-    def _shards(self, left: list[int]) -> Iterator[tuple[int, int]]:
-        """Cut blocks that are left into shards of neighbours; their size follows the time that earlier ones took."""
-        at = 0
+    def _shards(self, left: NDArray[np.int64]) -> Iterator[Shard]:
+        """Cut blocks that are left into shards of neighbours; their size follows the time that earlier ones took.
+
+        Where the last blocks are fewer than the threads of this process, each of them gets several.
+        """
+        workers, at = self._engine.workers(), 0
+        odd = len(left) % workers if self._engine.local else 0
         while at < len(left):
-            fair = -(-(len(left) - at) // (2 * self._engine.workers))
+            fair = -(-(len(left) - at) // (2 * self._engine.workers()))
             size = max(1, min(self._blocks_per_shard, fair))
             stop = at + 1
             while stop < len(left) and stop - at < size and left[stop] == left[stop - 1] + 1:
                 stop += 1
-            yield left[at], left[stop - 1] + 1
+            threads = workers // odd if len(left) - at <= odd else 1
+            yield Shard(int(left[at]), int(left[stop - 1]) + 1, threads)
             at = stop
 
     def _take(self, report: ShardDone) -> None:
         for number, block in zip(range(report.start, report.stop), report.blocks, strict=True):
             if isinstance(self._store, Memory):
                 self._store.write(number, block)
-            self._done.add(number)
+            self._done[number] = True
             self._states[number] = block.states
             self._failures |= dict(block.failures)
 
-    def answers(self, count: int) -> dict[str, Any]:
-        """Return the answers of all reductions for the first blocks, merged in the order of the members."""
-        found = {}
-        for x in self._study.reductions:
-            state = self._states[0][x.name]
-            for number in range(1, count):
-                state = x.merged(state, self._states[number][x.name])
-            found[x.name] = x.answer(state)
-        return found
+    def _merge(self, count: int) -> None:
+        """Merge the states of blocks up to a number, as far as they are done."""
+        while self._upto < count and self._done[self._upto]:
+            if self._upto not in self._states and self._study.reductions:
+                self._states |= read_states(self._stored[self._upto])
+            states = self._states.pop(self._upto, {})
+            for x in self._study.reductions:
+                old = self._merged.get(x.name)
+                self._merged[x.name] = states[x.name] if old is None else x.merged(old, states[x.name])
+            self._upto += 1
+
+    def answers(self) -> dict[str, Any]:
+        """Return the answers of all reductions for the blocks that are merged."""
+        return {x.name: x.answer(self._merged[x.name]) for x in self._study.reductions}
 
     def failures(self) -> dict[int, str]:
         """Return the reasons of members that failed."""

@@ -5,6 +5,7 @@ members = 1_000_000
 steps = 1000
 dt = 1e-3
 keep = ["final", "energy"]
+out = "falls.zarr"
 
 [starts]
 q = { uniform = [-3.1, 3.1] }
@@ -23,14 +24,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, OrdernError, unknown_name
+from ..records import dataclass
 from . import distributions, reductions
 from .ensemble import Ensemble
-from .keep import series
+from .keep import forces, series
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["read_study"]
+__all__ = ["Study", "read_study"]
 
 _DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
     **{"uniform": distributions.uniform, "normal": distributions.normal, "log_normal": distributions.log_normal},
@@ -40,11 +42,21 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     **{"moments": reductions.moments, "histogram": reductions.histogram, "quantiles": reductions.quantiles},
     **{"worst": reductions.worst, "coverage": reductions.coverage},
 }
-_TABLES = ("robot", "starts", "parameters", "forces", "keep", "reduce", "stop", "every")
+_TABLES = ("robot", "starts", "parameters", "forces", "keep", "reduce", "stop", "every", "out", "format", "task")
 
 
-def read_study(path: str | Path, load: Callable[[str], Robot], changes: Mapping[str, Any] | None = None) -> Ensemble:
-    """Return the ensemble of a file. `load` loads its robot, whose path is relative to the file.
+@dataclass(frozen=True, slots=True)
+class Study:
+    """An ensemble from a file, and where its results go."""
+
+    ensemble: Ensemble
+    out: Path | None
+    format: str | None
+    task: str | None
+
+
+def read_study(path: str | Path, load: Callable[[str], Robot], changes: Mapping[str, Any] | None = None) -> Study:
+    """Return the study of a file. `load` loads its robot, whose path is relative to the file, as `out` is.
 
     `changes` are settings in the place of those of the file.
     """
@@ -63,7 +75,10 @@ def read_study(path: str | Path, load: Callable[[str], Robot], changes: Mapping[
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
         raise ArgumentError(f"{path}: {getattr(e, 'strerror', None) or e}") from None
     try:
-        return _ensemble(Path(path), given | dict(changes or {}), load)
+        given |= changes or {}
+        places = {name: _text(name, given.get(name)) for name in ("out", "format", "task")}
+        out = None if places["out"] is None else Path(path).parent / places["out"]
+        return Study(_ensemble(Path(path), given, load), out, places["format"], places["task"])
     except OrdernError as e:
         raise ArgumentError(f"{path}: {e}") from None
 
@@ -88,12 +103,18 @@ def _ensemble(path: Path, given: dict[str, Any], load: Callable[[str], Robot]) -
     return Ensemble(robot, starts=starts, parameters=parameters, forces=forces, keep=keep, stop=stop, **plain)
 
 
+def _text(name: str, x: Any) -> str | None:
+    if x is not None and not isinstance(x, str):
+        raise ArgumentError(f"{name} must be text in quotes, not {x!r}")
+    return x
+
+
 def _listed(x: Any) -> list[Any]:
     return list(x) if isinstance(x, list) else [x]
 
 
 def _kept(x: Any, every: Any) -> Any:
-    return series(every) if x == "series" else x
+    return series(every) if x == "series" else forces(every) if x == "forces" else x
 
 
 def _value(x: Any, where: str) -> Any:

@@ -95,11 +95,14 @@ def _tried(study: Ensemble) -> Members:
     raise ArgumentError(f"Ensemble: {which} all fail: {next(iter(reasons.values()))}")
 
 
-def run_block(study: Ensemble, first: int, last: int) -> Block:
-    """Run the members from `first` to before `last`."""
+def run_block(study: Ensemble, first: int, last: int, threads: int = 1) -> Block:
+    """Run the members from `first` to before `last`, those of a rollout on some threads."""
     drawn = study.draws.drawn(first, last)
     failures: dict[int, str] = {}
-    members = (_rolled if study.steps is not None else _simulated)(study, first, last, drawn, failures)
+    if study.steps is not None:
+        members = _rolled(study, first, last, drawn, failures, threads)
+    else:
+        members = _simulated(study, first, last, drawn, failures)
     finite = np.isfinite(members.q[:, -1]).all(-1) & np.isfinite(members.v[:, -1]).all(-1)
     for k in np.flatnonzero(~finite).tolist():
         failures.setdefault(k, _divergence(members, k))
@@ -135,11 +138,13 @@ def _whole(study: Ensemble, drawn: dict[str, AnyArray], failures: dict[int, str]
     return _variant(study, {name: x[rows] if len(x) == count else x for name, x in drawn.items()}, slice(0, count))
 
 
-def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], failures: dict[int, str]) -> Members:
+def _rolled(
+    study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], failures: dict[int, str], threads: int = 1
+) -> Members:
     """Return members after `rollout`, all at once; if that fails, in halves, down to the member that is the reason."""
     count, rows = last - first, len(study.times())
     q, v = (np.full((count, rows, n), math.nan) for n in (study.robot.nq, study.robot.nv))
-    settings = dict(study.settings)
+    settings = study.settings | {"every": study.every, "threads": threads}
     steered = settings.get("noise") is not None or study.controller is not None
     forces = np.full_like(v, math.nan) if steered else None
     if steered:
@@ -154,7 +159,7 @@ def _rolled(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray], 
             if tau is not None and tau.ndim == 2:  # constant in time
                 tau = tau[:, None]
             into = None if steered else (q[some], v[some])
-            run = robot.rollout(q0, v0, tau, study.steps, study.dt, every=study.every, threads=1, out=into, **settings)
+            run = robot.rollout(q0, v0, tau, study.steps, study.dt, out=into, **settings)
             if forces is not None:
                 q[some], v[some], forces[some] = run.q, run.v, run.tau
         except UnknownNameError:

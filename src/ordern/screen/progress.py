@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
@@ -26,7 +27,7 @@ _SHARE = 0.1
 
 
 class Bar(contextlib.AbstractContextManager["Bar"]):
-    """The share of work that is done, and the time that is left; call it with the fraction done.
+    """The share of work that is done, and the time that is left; call it with the fraction done, and a note on it.
 
     In a notebook it is a bar below the cell, in a terminal a line on stderr that is redrawn. Elsewhere, as in a log
     file, lines are written to stderr: the first one after some seconds, so that short work writes nothing.
@@ -34,15 +35,20 @@ class Bar(contextlib.AbstractContextManager["Bar"]):
 
     def __init__(self, label: str = "", *, clock: Callable[[], float] = time.perf_counter) -> None:
         self._label, self._clock = f"{label}: " if label else "", clock
-        self._began = clock()
+        self._began, self._from, self._length = clock(), 0.0, 0
         self._drawn, self._told, self._open = -1e9, -1.0, False
-        self._closed = False
+        self._closed, self._note = False, ""
         self._update: Callable[[str, str], None] | None = None
 
-    def __call__(self, fraction: float) -> None:
+    def begin(self, fraction: float) -> None:
+        """Say what share of the work was done before, so that the time left is that of the rest."""
+        self._began, self._from = self._clock(), fraction
+
+    def __call__(self, fraction: float, note: str = "") -> None:
         """Show the fraction that is done; at 1 the bar is complete."""
         if self._closed:
             return
+        self._note = f", {note}" if note else ""
         now = self._clock()
         kind = self._kind()
         done = fraction >= 1.0
@@ -73,15 +79,18 @@ class Bar(contextlib.AbstractContextManager["Bar"]):
 
     def _text(self, fraction: float, passed: float) -> str:
         if fraction >= 1.0:
-            return f"100.0%, {lasting(passed)}" if passed >= 1.0 else "100.0%"
-        left = f", {lasting(passed * (1.0 / fraction - 1.0))} left" if fraction > 0.005 and passed > 1.0 else ""
-        return f"{fraction:.1%}{left}"
+            return (f"100.0%, {lasting(passed)}" if passed >= 1.0 else "100.0%") + self._note
+        done = fraction - self._from
+        left = f", {lasting(passed * (1.0 - fraction) / done)} left" if done > 0.005 and passed > 1.0 else ""
+        return f"{fraction:.1%}{left}{self._note}"
 
     def _in_terminal(self, fraction: float, passed: float) -> None:
         full = round(_WIDTH * min(1.0, fraction))
         done, rest = _blocks(sys.stderr.encoding)
         text = f"{self._label}{done * full}{rest * (_WIDTH - full)} {self._text(fraction, passed)}"
-        sys.stderr.write(f"\r{text:<{len(self._label) + _WIDTH + 28}}" + ("\n" if fraction >= 1.0 else ""))
+        most = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be redrawn
+        self._length = min(most, max(self._length, len(text), len(self._label) + _WIDTH + 28))
+        sys.stderr.write(f"\r{text[:most]:<{self._length}}" + ("\n" if fraction >= 1.0 else ""))
         sys.stderr.flush()
         self._open = True
 

@@ -1,0 +1,80 @@
+"""`ordern ensemble`: studies from files, estimates, and runs that go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ordern as on
+from ordern.cli import main
+from ordern.ensembles.study_file import read_study
+
+STUDY = """
+robot = "double-pendulum"
+members = 300
+steps = 20
+dt = 1e-2
+block = 64
+keep = ["final", "series"]
+every = 10
+out = "falls.parquet"
+
+[starts]
+q = { uniform = [-3.1, 3.1] }
+
+[parameters.mass]
+lower = { normal = [1.0, 0.1] }
+
+[[reduce]]
+moments = "energy_change"
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_studies_in_files(study: Path):
+    found = read_study(study, on.load)
+    assert found.out == study.parent / "falls.parquet"
+    assert (found.ensemble.members, found.ensemble.every, found.ensemble.block) == (300, 10, 64)
+    drawn = found.ensemble.draws.drawn(0, 300)
+    assert abs(drawn["parameters.mass.lower"].mean() - 1.0) < 0.03
+    assert read_study(study, on.load, {"members": 7}).ensemble.members == 7
+    for old, new, message in (
+        ("uniform", "uniforn", "Did you mean 'uniform'"),
+        ("[-3.1, 3.1]", "[-3.1, 3.1, 2.0]", "starts.q: uniform"),
+        ('"falls.parquet"', "3", "out must be text"),
+        ("steps", "step", "Did you mean 'steps'|give `steps`"),
+        ("moments", "moment", "reduce: give one of"),
+    ):
+        study.write_text(STUDY.replace(old, new))
+        with pytest.raises(on.ArgumentError, match=rf"study.toml: .*({message})"):
+            read_study(study, on.load)
+
+
+@pytest.mark.needs("pyarrow")
+def test_a_study_that_was_interrupted_goes_on(study: Path, capsys):
+    def ran(*arguments: str) -> dict:
+        assert main(["ensemble", str(study), "--json", *arguments]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert ran("--dry-run")["blocks_done"] == 0
+    whole = ran()
+    assert (whole["members"], whole["failed"], whole["output"]) == (300, 0, str(study.parent / "falls.parquet"))
+    left = ran("--resume", "--dry-run")
+    assert (left["blocks"], left["blocks_done"], left["seconds"]) == (5, 5, 0.0)
+    notes = sorted((study.parent / "falls.parquet.journal").glob("blocks-*"))
+    notes[-1].unlink()  # the end of the run was lost
+    assert ran("--resume", "--dry-run")["blocks_done"] < 5
+    assert ran("--resume")["reductions"] == whole["reductions"]
+    assert main(["ensemble", str(study)]) == 2
+    assert "give --resume" in capsys.readouterr().err
+    study.write_text(STUDY.replace("dt = 1e-2", "dt = 2e-2"))
+    assert main(["ensemble", str(study), "--resume", "--dry-run"]) != 0
+    assert "another study: dt differ" in capsys.readouterr().err
