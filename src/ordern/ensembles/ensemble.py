@@ -140,15 +140,28 @@ class Ensemble:
 
         name = "rollout" if self.steps is not None else "simulate"
         known = inspect.signature(getattr(Robot, name)).parameters.keys() - {"self"}
-        for x in self.settings:
-            if x in _OWN:
-                raise ArgumentError(f"Ensemble: {x!r} is a setting of {name} that the ensemble gives itself")
-            if x not in known:
-                raise unknown_name("setting", x, sorted(known - set(_OWN)), f"Ensemble by {name}")
-        if self.until is None and any(x.name == "events" for x in self.kept):
-            raise ArgumentError("Ensemble: `keep` has 'events', which `simulate` has: give `until` in place of `steps`")
+        for setting in self.settings:
+            if setting in _OWN:
+                raise ArgumentError(f"Ensemble: {setting!r} is a setting of {name} that the ensemble gives itself")
+            if setting not in known:
+                raise unknown_name("setting", setting, sorted(known - set(_OWN)), f"Ensemble by {name}")
+        if self.until is None and not self.event_names and any(x.name == "events" for x in self.kept):
+            raise ArgumentError(
+                "Ensemble: `keep` has 'events', but there are none: give events=[on.Event(...)], or give `until` in "
+                "place of `steps` for the limits of joints"
+            )
+        for x in self.kept:
+            x.require(self.event_names)
         if self.until is not None and any(n != 1 for n in self._asked()):
             raise ArgumentError("Ensemble: `every` counts steps of a rollout; with `until`, `dt` separates the samples")
+
+    @cached_property
+    def event_names(self) -> tuple[str, ...]:
+        """The names of the events that are watched."""
+        from ..simulate.events import Event, listed
+
+        given = self.settings.get("events")
+        return tuple(x.name for x in listed("events", given, Event, "[on.Event(function, name=...)]"))
 
     def _every(self) -> int:
         """Return the number of steps between stored states: the largest that serves all that is kept."""

@@ -6,8 +6,9 @@ which store nothing for each, are in `ordern.ensembles.reductions`, and are reac
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "Kept",
     "Kind",
     "coverage",
+    "crossing",
     "drawn",
     "energy",
     "events",
@@ -63,6 +65,9 @@ class Kept(ABC):
     def kind(self, array: str) -> Kind:
         """Return the dimensions and the unit of one of its arrays."""
         return Kind()
+
+    def require(self, events: Sequence[str]) -> None:  # noqa: B027  # most need no event
+        """Raise if an event that it needs is not among those that are watched."""
 
     def __repr__(self) -> str:
         return f"<kept of each member: {self.name}>"
@@ -130,12 +135,36 @@ class _Events(Kept):
     name = key = "events"
 
     def arrays(self, members: Members) -> dict[str, AnyArray]:
+        if members.events is not None and not members.results:
+            times = np.where(np.isnan(members.events.time), np.inf, members.events.time).min(axis=1)
+            counts = members.events.count.sum(axis=1).astype(float)
+            return {"events": counts, "first_event": np.where(np.isinf(times), np.nan, times)}
         found = [() if r is None else r.events for r in members.results]
         first = [e[0].time if e else np.nan for e in found]
         return {"events": np.array([len(e) for e in found], float), "first_event": np.array(first, float)}
 
     def kind(self, array: str) -> Kind:
         return Kind((), "s" if array == "first_event" else "")
+
+
+class _Crossing(Kept):
+    def __init__(self, event: str, state: bool) -> None:
+        self.event, self.state, self.name = event, state, f"{event}_crossing"
+        self.key = ("crossing", event, state)
+
+    def require(self, events: Sequence[str]) -> None:
+        if self.event not in events:
+            raise unknown_name("event", self.event, events, "the `events` of the ensemble")
+
+    def arrays(self, members: Members) -> dict[str, AnyArray]:
+        assert members.events is not None
+        one = members.events[self.event]
+        found = {f"{self.event}_time": one.time, f"{self.event}_count": one.count.astype(float)}
+        return found | ({f"{self.event}_q": one.q, f"{self.event}_v": one.v} if self.state else {})
+
+    def kind(self, array: str) -> Kind:
+        kinds = {"time": Kind((), "s"), "q": Kind(("position",)), "v": Kind(("velocity",))}
+        return kinds.get(array.removeprefix(f"{self.event}_"), Kind())
 
 
 class _Value(Kept):
@@ -193,8 +222,23 @@ def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", e
 
 
 def events() -> Kept:
-    """Keep the number of events of each member that `simulate` ran, and the time of the first one (NaN without any)."""
+    """Keep the number of events of each member, `events`, and the time of the first, `first_event`; NaN without any."""
     return _Events()
+
+
+def crossing(event: Any, *, state: bool = True) -> Kept:
+    """Keep when each member first crosses an event of this name, how often it does, and the state at the first time.
+
+    For "flip" these are `flip_time` (NaN for members without it), `flip_count`, `flip_q` and `flip_v`; without `state`
+    the first two. `flip_time` and `flip_count` are also names of quantities for reductions, such as
+    `quantiles("flip_time")`, which need nothing to be kept. The event is one of `events` of the ensemble.
+    """
+    if not isinstance(event, str) or not event.replace("_", "a").isalnum():
+        raise ArgumentError(
+            f"crossing: give the name of an event that consists of letters, digits and _, not {event!r}; "
+            "on.Event(function, name='flip') has a name"
+        )
+    return _Crossing(event, bool(state))
 
 
 _NAMED: dict[str, Callable[[], Kept]] = {
@@ -205,6 +249,8 @@ _NAMED: dict[str, Callable[[], Kept]] = {
 def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
     """Return what is kept of each member, and the reductions, from names and objects; raise if there is neither."""
     parts: Sequence[Any] = given if isinstance(given, (list, tuple)) else (given,)
+    if isinstance(given, Mapping):
+        parts = [_renamed(x, name) for name, x in given.items()]
     each: list[Kept] = []
     over: list[Reduction] = []
     for x in parts:
@@ -221,6 +267,10 @@ def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
     if not each and not over:
         raise ArgumentError("Ensemble: `keep` is empty, so that nothing would be left of the runs")
     names = [x.name for x in each] + [x.name for x in over]
+    if "" in names:
+        raise ArgumentError(
+            "Ensemble: a reduction in `keep` has no name, since its function has none; give it a `name`"
+        )
     twice = next((x for x in names if names.count(x) > 1), None)
     if twice is not None:
         raise ArgumentError(f"Ensemble: `keep` has {twice!r} twice; give each a name of its own")
@@ -229,3 +279,19 @@ def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
         listed = " and ".join(f"{name} every {n} steps" for name, n in spacing.items())
         raise ArgumentError(f"Ensemble: `keep` has {listed}; series share their times: give one `every`")
     return tuple(each), tuple(over)
+
+
+def _renamed(x: Any, name: Any) -> Any:
+    """Return a thing to keep under a name: of a reduction or a value the given one, of others their own."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"Ensemble: the names in `keep` must be texts, not {name!r}")
+    if callable(x) and not isinstance(x, (Kept, Reduction)):
+        return value(name, x)
+    if not isinstance(x, (Reduction, _Value)):
+        raise ArgumentError(
+            f"Ensemble: keep={{{name!r}: ...}} names reductions, values and functions of members; {x!r} has names of "
+            "its own: give a list"
+        )
+    made = copy.copy(x)
+    made.name, made.key = name, (*x.key, name)
+    return made

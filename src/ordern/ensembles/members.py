@@ -14,6 +14,7 @@ from ..records import dataclass
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from ..simulate.rollout_events import Crossings
 
 __all__ = ["Members", "sampled", "value_of"]
 
@@ -41,6 +42,9 @@ class Members:
     """Joint forces of the controller and of noise in a rollout, of the shape of v; None without both."""
     steps_between: int = 0
     """The number of steps between stored states of a rollout."""
+    events: Crossings | None = None
+    """The first crossings of events: `members.events["flip"].time`, `.q`, `.v` and `.count`, each with a row for each
+    member. None without `events`."""
 
     def __len__(self) -> int:
         return len(self.v)
@@ -92,6 +96,14 @@ class Members:
         q, v = np.ascontiguousarray(self.q[:, row]), np.ascontiguousarray(self.v[:, row])
         return np.asarray(self.robot.kinetic_energy(q, v) + self.robot.potential_energy(q))
 
+    def of_events(self) -> dict[str, AnyArray]:
+        """Return the times and counts of events by the names of these quantities, such as "flip_time"."""
+        found: dict[str, AnyArray] = {}
+        for name in () if self.events is None else self.events.names:
+            one = self.events[name]  # type: ignore[index]
+            found |= {f"{name}_time": one.time, f"{name}_count": one.count.astype(float)}
+        return found
+
     @property
     def energy_change(self) -> AnyArray:
         """The change of energy from the first to the last state, of shape (m,)."""
@@ -112,8 +124,11 @@ def value_of(members: Members, of: Any, what: str) -> AnyArray:
     if isinstance(of, str):
         if of in members.drawn:
             return np.asarray(members.drawn[of])
+        of_events = members.of_events()
+        if of in of_events:
+            return of_events[of]
         if of not in NAMES:
-            raise unknown_name("quantity", of, (*NAMES, *members.drawn), what)
+            raise unknown_name("quantity", of, (*NAMES, *members.drawn, *of_events), what)
         return np.asarray(getattr(members, of))
     found = np.asarray(of(members))
     if found.dtype.kind not in "biuf" or found.shape[:1] != (len(members),):

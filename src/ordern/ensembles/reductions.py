@@ -47,6 +47,8 @@ class Reduction(ABC):
     name: str
     every: int | None
     key: Any
+    skips = True
+    """True if members for which an event did not take place are left out of its time."""
 
     def __init__(self, name: str, of: Of, every: int | None, *settings: Any) -> None:
         if not callable(of) and not isinstance(of, str):
@@ -57,6 +59,8 @@ class Reduction(ABC):
     def partial(self, members: Members, fine: NDArray[np.bool_]) -> State:
         """Return the state of a block, of the members that are fine."""
         values = np.asarray(value_of(members, self.of, f"the reduction {self.name!r}"), float)
+        if self.skips and self.of in members.of_events():
+            fine = fine & ~np.isnan(values)
         where = np.flatnonzero(fine)
         return self.of_values(values[where], where + members.first)
 
@@ -296,6 +300,8 @@ class Coverage:
 
 
 class _Coverage(Reduction):
+    skips = False
+
     def __init__(self, name: str, of: Of, low: float, high: float, every: int | None) -> None:
         super().__init__(name, of, every, low, high)
         self.low, self.high = low, high
@@ -374,9 +380,8 @@ def _named(of: Of, name: str | None, kind: str) -> str:
     if name is not None:
         return name
     found = of if isinstance(of, str) else getattr(of, "__name__", "<lambda>")
-    if not found.replace("_", "a").replace(".", "a").isalnum():
-        raise ArgumentError(f"{kind}: give a `name` for the answer, since its function has none")
-    return f"{found}_{kind}"
+    known = found.replace("_", "a").replace(".", "a").isalnum()
+    return f"{found}_{kind}" if known else ""  # `keep={"name": ...}` may name it
 
 
 class Precision:

@@ -14,6 +14,7 @@ import numpy as np
 from ..arguments import AnyArray
 from ..errors import ArgumentError, OrdernError, UnknownNameError
 from ..records import dataclass
+from .member_events import copy_events, no_events, note_events
 from .members import Members, sampled
 from .quantities import variant
 from .reductions import State
@@ -145,6 +146,7 @@ def _rolled(
     count, rows = last - first, len(study.times())
     q, v = (np.full((count, rows, n), math.nan) for n in (study.robot.nq, study.robot.nv))
     settings = study.settings | {"every": study.every, "threads": threads}
+    events = no_events(study, count)
     steered = settings.get("noise") is not None or study.controller is not None
     forces = np.full_like(v, math.nan) if steered else None
     if steered:
@@ -162,6 +164,7 @@ def _rolled(
             run = robot.rollout(q0, v0, tau, study.steps, study.dt, out=into, **settings)
             if forces is not None:
                 q[some], v[some], forces[some] = run.q, run.v, run.tau
+            copy_events(events, some, run.events)
         except UnknownNameError:
             raise  # a mistake in the study, not in a member
         except OrdernError as e:
@@ -174,7 +177,9 @@ def _rolled(
 
     roll(0, count)
     robot = _whole(study, drawn, failures, count)
-    return Members(robot, first, q, v, study.times(), drawn, steered=forces, steps_between=study.every)
+    return Members(
+        *(robot, first, q, v, study.times(), drawn), steered=forces, steps_between=study.every, events=events
+    )
 
 
 def _rows(x: AnyArray, some: slice) -> AnyArray:
@@ -204,6 +209,7 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
     count = last - first
     q, v = (np.full((count, len(t), n), math.nan) for n in (study.robot.nq, study.robot.nv))
     results: list[Any] = []
+    events = no_events(study, count)
     for k in range(count):
         one = slice(k, k + 1)
         results.append(None)
@@ -225,8 +231,10 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
                 q[k, 0], v[k, 0] = start
             continue
         results[-1] = result
+        note_events(events, k, result)
         q[k], v[k] = (sampled(t, result.t, x) for x in (result.q, result.v))  # the last state if an event ended it
         if not result.report.ok:
             failures[k] = result.report.message
             q[k, t > result.t[-1]] = v[k, t > result.t[-1]] = math.nan
-    return Members(_whole(study, drawn, failures, count), first, q, v, t, drawn, tuple(results))
+    whole = _whole(study, drawn, failures, count)
+    return Members(whole, first, q, v, t, drawn, tuple(results), events=events)
