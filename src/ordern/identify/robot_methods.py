@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -14,6 +14,8 @@ from ..model import BASE, Frame
 
 if TYPE_CHECKING:
     from ..loops.consistent import Check
+    from .base import BaseParameters
+    from .identifiability import Identifiability
 
 __all__ = ["IdentifyMethods"]
 
@@ -108,4 +110,36 @@ class IdentifyMethods(Answering):
         friction in the joints of the tree; the loops alone move all other joints. The motion must keep the loops
         closed. theta is as in `inverse_dynamics_regressor`, the other arguments are as in `actuation`. A motion that
         the drives cannot cause is an error.
+        """
+
+    @delegated("identify.excitation")
+    def base_parameters(
+        self, of: str = "inverse_dynamics", method: str = "numeric", tolerance: float = 1e-9, rng: Any = 0
+    ) -> BaseParameters:
+        """Return the combinations of parameters that measurements can determine, and what they cannot, in words.
+
+        `of` is the regressor: "inverse_dynamics" (joint forces), "joint_wrench", "base_wrench", "momentum",
+        "kinetic_energy" or "potential_energy". The "numeric" method uses the regressor of random motions: the rank is
+        the number of pivots of QR with pivoting, its columns scaled to unit length, above `tolerance` times the first
+        one. The method "tree" uses the rules of Gautier and Khalil, without any motion. It is exact for arms of hinges
+        and slides in general position, and may find too many parameters for other joint types and mimic joints. Both
+        are for a base at rest.
+
+        >>> import ordern as on
+        >>> base = on.load("planar-3r").base_parameters()
+        >>> len(base), base.names[0]
+        (17, 'link1.zz + 0.09 link2.mass + 0.09 link3.mass + joint1.armature')
+        """
+
+    @delegated("identify.identifiability")
+    def identifiability(
+        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, noise: ArrayLike = 1.0,
+        of: str = "inverse_dynamics", smoothing: ArrayLike | None = None, base: BaseParameters | None = None,
+    ) -> Identifiability:  # fmt: skip
+        """Return how well motions, (N, ...) samples of q, v and a, determine the base parameters of the robot.
+
+        `noise` is the standard deviation of the measured forces, one number or one for each. The result has the
+        condition number, the standard deviation of each parameter that least squares will have, and the parameters that
+        the motions do not excite; `report` has all of it in words. No forces need to be measured. `of` and `smoothing`
+        are as in `base_parameters` and `inverse_dynamics_regressor`; `base` are base parameters that are known already.
         """

@@ -1,0 +1,222 @@
+"""Measured motions, reduced to one triangular factor for each force: all that least squares needs to know of them.
+
+For a force r with the regressor rows y_k and measured values z_k,
+
+    R_r^T R_r = sum over samples of (y_k, z_k)^T (y_k, z_k)
+
+so that | R_r (x, -1) |^2 is the sum of squared errors of parameters x. The factors have the size of the parameters,
+whatever the number of samples. Estimates, other weights of the forces, and constraints on parameters need no second
+look at the samples. A row has entries for the bodies that its joint carries only; other columns are left out.
+
+Sums are taken of products, in blocks of samples: the factor comes from the sum by its eigenvalues. That squares the
+condition of the columns, which are of one length before. Where it is above `_LARGEST`, the samples are taken again, by
+QR factors of blocks, which do not; `exact` asks for this at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import Array, broadcast_shapes, real
+from ..errors import ArgumentError
+from ..records import dataclass
+from .excitation import REGRESSORS, rows_of
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["Motion", "Row", "motion_of", "reduced"]
+
+_BLOCK = 1 << 19
+"""The largest number of entries of a regressor that is computed at once."""
+_LARGEST = 1e5
+"""The largest condition of columns of unit length for which sums of products are used: its square leaves six digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """Samples of motions, (N, ...), as flat batches, and the forces measured with them."""
+
+    states: tuple[Array, ...]
+    tau: Array
+    """(N, rows)."""
+    more: dict[str, Any]
+    """Further arguments of the regressor."""
+
+    def __len__(self) -> int:
+        return len(self.tau)
+
+    def blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
+        """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time."""
+        size = max(16, _BLOCK // max(1, width * self.tau.shape[-1]))
+        out: Array | None = None
+        for start in range(0, len(self), size):
+            some = slice(start, start + size)
+            states = tuple(x[some] for x in self.states)
+            more = {name: x if np.ndim(x) == 0 else x[some] for name, x in self.more.items()}
+            if not robot.nc and of == "inverse_dynamics":
+                q, v, a = states
+                if out is None or len(out) != len(q):
+                    out = np.empty((len(q), self.tau.shape[-1], width))
+                robot.inverse_dynamics_regressor(q, v, a, 1, out, **more)
+                yield out, self.tau[some]
+            else:
+                yield rows_of(robot, of, states, **more), self.tau[some]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The factor of one force."""
+
+    columns: NDArray[np.intp]
+    """The parameters that the force depends on, as places among those that are estimated."""
+    factor: Array
+    """(c + 1, c + 1), upper triangular: the columns of the parameters, then that of the measured force."""
+    count: int
+    """The number of samples."""
+
+    def squares(self, x: Array) -> float:
+        """Return the sum of the squared errors of parameters x."""
+        left = self.factor[:, :-1] @ x[self.columns] - self.factor[:, -1]
+        return float(left @ left)
+
+
+def motion_of(
+    robot: Robot, of: str, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, tau: ArrayLike | None, what: str,
+    **more: Any,
+) -> Motion:  # fmt: skip
+    """Return samples as flat batches; without measured forces these are zero."""
+    sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv}
+    given = {"q": q, "v": v, "a": a}
+    states = []
+    for name in list(sizes)[: REGRESSORS[of]]:
+        x = real(given[name], name, (..., sizes[name]))
+        if x.ndim < 2 or x.shape[-1] != sizes[name]:
+            raise ArgumentError(
+                f"{what}: {name} has shape {x.shape}; expected (..., N, {sizes[name]}), a row for each of N samples"
+            )
+        states.append(x)
+    batch = broadcast_shapes(what, *(x.shape[:-1] for x in states))
+    n = int(np.prod(batch))
+    flat = tuple(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(n, -1) for x in states)
+    settings = {k: x if np.ndim(x) == 0 else np.broadcast_to(x, batch).reshape(n) for k, x in more.items()}
+    rows = _row_count(robot, of)
+    measured = np.zeros((*batch, rows)) if tau is None else real(tau, "tau", (..., rows))
+    if measured.shape != (*batch, rows):
+        raise ArgumentError(
+            f"{what}: tau has shape {measured.shape}; expected {(*batch, rows)}, {rows} numbers for each sample of q"
+        )
+    found = Motion(flat, measured.reshape(n, rows), settings)
+    for name, x in (*zip(sizes, flat, strict=False), ("tau", found.tau)):
+        if not np.isfinite(x).all():
+            row = int(np.argmax(~np.isfinite(x).all(axis=-1)))
+            raise ArgumentError(f"{what}: {name} of sample {row} is not finite; remove this sample, or fill it in")
+    return found
+
+
+def _row_count(robot: Robot, of: str) -> int:
+    """Return how many numbers are measured in each sample."""
+    if of == "inverse_dynamics":
+        known = {c.name: c.nv for c in robot.joints} | {x.loop.name: x.loop.nv for x in robot.loop_table.loops}
+        return sum(known[name] for name in robot.actuated) if robot.nc else robot.nv
+    return {"joint_wrench": 6 * len(robot.bodies), "base_wrench": 6, "momentum": 6}.get(of, 1)
+
+
+def reduced(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], exact: bool = False) -> list[Row]:
+    """Return the factors of all forces, with the chosen columns of the regressor."""
+    width, rows = len(robot.parameters.theta), motion.tau.shape[-1]
+    columns = _columns(robot, of, motion, chosen, width)
+    if not exact:
+        sums = _sums(robot, of, motion, columns, width)
+        found = [_factor(G, c, len(motion)) for G, c in zip(sums, columns, strict=True)]
+        if all(x is not None for x in found):
+            return [x for x in found if x is not None]
+    factors = [np.zeros((0, len(here) + 1)) for here, _ in columns]
+    for Y, tau in motion.blocks(robot, of, width):
+        for r in range(rows):
+            own = np.concatenate([Y[:, r, columns[r][1]], tau[:, r, None]], axis=1)
+            factors[r] = _triangular(np.concatenate([factors[r], own]))
+    return [Row(c[0], _square(R), len(motion)) for R, c in zip(factors, columns, strict=True)]
+
+
+Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The columns of a force: their places among the chosen ones, and in the regressor."""
+
+
+def _columns(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], width: int) -> list[Columns]:
+    """Return the columns that are not zero in each row; which are zero follows from the structure of the robot."""
+    seen = np.zeros((motion.tau.shape[-1], width), bool)
+    few = Motion(tuple(x[:64] for x in motion.states), motion.tau[:64], {k: _few(x) for k, x in motion.more.items()})
+    for Y, _ in few.blocks(robot, of, width):
+        seen |= Y.any(axis=0)
+    if of == "inverse_dynamics" and not robot.nc:
+        seen |= _carried(robot)
+    found = []
+    for row in seen:
+        here = np.flatnonzero(row[chosen])
+        found.append((here, chosen[here]))
+    return found
+
+
+def _few(x: Any) -> Any:
+    return x if np.ndim(x) == 0 else x[:64]
+
+
+def _carried(robot: Robot) -> NDArray[np.bool_]:
+    """Return which parameters each joint force may depend on: those of the bodies it carries, and of its drives."""
+    n, freedoms = len(robot.bodies), sum(c.type.nv for c in robot.joints)
+    found = np.zeros((robot.nv, 10 * n + 3 * freedoms), bool)
+    own = 10 * n
+    for k, c in enumerate(robot.joints):
+        for d in range(c.type.nv):
+            found[c.v_start + d, own + d :: freedoms] = True
+        own += c.type.nv
+        at = k
+        while at >= 0:
+            above = robot.joints[at]
+            found[above.v_start : above.v_start + above.type.nv, 10 * k : 10 * k + 10] = True
+            at = above.parent
+    return found
+
+
+def _sums(robot: Robot, of: str, motion: Motion, columns: Sequence[Columns], width: int) -> list[Array]:
+    """Return the sums of products of the columns and the measured force, for each force."""
+    sums = [np.zeros((len(here) + 1,) * 2) for here, _ in columns]
+    space: list[Array] = []
+    for Y, tau in motion.blocks(robot, of, width):
+        n = len(tau)
+        if not space or len(space[0]) < n:
+            space = [np.empty((n, len(here) + 1)) for here, _ in columns]
+        for r, (_, places) in enumerate(columns):
+            own = space[r][:n]
+            own[:, :-1] = Y[:, r].take(places, axis=1)
+            own[:, -1] = tau[:, r]
+            sums[r] += own.T @ own
+    return sums
+
+
+def _factor(G: Array, columns: Columns, count: int) -> Row | None:
+    """Return the factor of a sum of products; None if it is too ill-conditioned for this."""
+    lengths = np.sqrt(np.diag(G))
+    scale = np.where(lengths > 0.0, lengths, 1.0)
+    values, V = np.linalg.eigh(G / np.outer(scale, scale))
+    there = lengths[:-1] > 0.0
+    inner = np.linalg.eigvalsh((G / np.outer(scale, scale))[:-1, :-1][np.ix_(there, there)]) if there.any() else [1.0]
+    if inner[0] <= inner[-1] / _LARGEST**2:
+        return None
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T * scale
+    return Row(columns[0], _square(_triangular(root)), count)
+
+
+def _triangular(A: Array) -> Array:
+    """Return the factor R of A = Q R."""
+    return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def _square(R: Array) -> Array:
+    """Return a factor with as many rows as columns."""
+    return np.concatenate([R, np.zeros((max(0, R.shape[1] - len(R)), R.shape[1]))])
