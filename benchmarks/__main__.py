@@ -30,13 +30,14 @@ from . import (
     mechanisms,
     memory,
     operations,
+    parameters,
     rollout,
     second_derivatives,
     simulate,
     single,
     threads,
 )
-from .harness import CASES, settings
+from .harness import CASES, ratio_table, settings
 from .peer import pin
 
 THEMES = (
@@ -48,6 +49,7 @@ THEMES = (
         linearise,
         rollout,
         gradients,
+        parameters,
         ensembles,
         simulate,
         control,
@@ -90,6 +92,7 @@ def main() -> int:
         except Exception as e:  # one that fails must not keep the others from running
             failed += 1
             print(f"{case.name} FAILED: {type(e).__name__}: {e}", flush=True)
+    print(*ratio_table(), sep="\n")
     print(f"# {len(cases)} benchmarks in {time.perf_counter() - started:.0f} s, {failed} failed")
     return int(failed > 0)
 

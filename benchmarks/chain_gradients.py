@@ -39,4 +39,5 @@ def gradients(n: int, question: str) -> Figures:
     }
     t = race(contestants)
     yield f"batch{size}.ns_per_joint", 1e9 * t["gradient"].min() / n / size
-    yield f"batch{size}.per_answer", ratio(t["gradient"], t["answer"])
+    asked = f"at most {2.3 if n <= 1000 else 3}"
+    yield f"batch{size}.per_answer", ratio(t["gradient"], t["answer"]), asked

@@ -18,6 +18,10 @@ from .peer import pin
 from .robots import load, load_peer, random_state
 
 N = 4096
+ASKED = {
+    "inverse_dynamics": {"panda7": 20, "ur5": 20, "solo12": 7, "anymal_b": 7, "talos": 7},
+    "forward_dynamics": {"panda7": 20, "ur5": 35, "solo12": 11, "anymal_b": 11, "talos": 10},
+}
 QUESTIONS = {"inverse_dynamics": "computeRNEADerivatives", "forward_dynamics": "computeABADerivatives"}
 
 
@@ -53,11 +57,12 @@ def derivatives(robot: str, question: str) -> Figures:
     for name in ("all", "function", "gradient", "answer"):
         yield f"{name}.ns_per_state", 1e9 * t[name].min() / N
     yield "single.ns_per_call", 1e9 * t["single"].min()
-    yield "gradient.per_answer", ratio(t["gradient"], t["answer"])
+    yield "gradient.per_answer", ratio(t["gradient"], t["answer"]), "at most 2.3"
     if peer:
         yield "pinocchio_python.ns_per_call", 1e9 * t["pinocchio"].min()
-        yield "all.vs_pinocchio_python", ratio(t["pinocchio"], t["all"] / N)
-        yield "single.vs_pinocchio_python", ratio(t["pinocchio"], t["single"])
+        yield "all.vs_pinocchio_python", ratio(t["pinocchio"], t["all"] / N), f"at least {ASKED[question][robot]}"
+        one = ratio(t["pinocchio"], t["single"])
+        yield "single.vs_pinocchio_python", one, f"at least {1 if robot == 'talos' else 2}"
 
 
 def _first_call(machine: on.Robot, question: str, single: tuple[Any, ...]) -> float:

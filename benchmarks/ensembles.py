@@ -15,8 +15,9 @@ import ordern as on
 from ordern.compile import cores
 
 from .harness import Figures, benchmark, settings, wall_clock
+from .mujoco_peer import mujoco
 from .robots import without_passive
-from .rollout import mujoco, mujoco_run
+from .rollout import mujoco_run
 
 try:
     import distributed

@@ -16,7 +16,7 @@ from .harness import Figures, benchmark, settings
 from .robots import SOURCES
 
 SCRIPT = """
-import json, sys, time, warnings
+import json, operator, sys, time, warnings
 clock = time.thread_time
 start = clock()
 import numpy as np
@@ -27,18 +27,18 @@ warnings.simplefilter("ignore", on.ModelWarning)
 robot = on.load(sys.stdin.read(), floating=sys.argv[1] == "floating")
 loaded = clock()
 rest = np.zeros(robot.nv)
-robot.forward_dynamics(robot.neutral(), rest, rest)
+operator.attrgetter(sys.argv[2])(robot)(robot.neutral(), rest, rest)
 done = clock()
 print(json.dumps({"numpy": numpy - start, "import": imported - start, "load": loaded - imported,
                   "first_call": done - imported, "first_call_with_import": done - start}))
 """
 
 
-def fresh(robot: str, **environment: str) -> dict[str, float]:
-    """Return the seconds of each step in a new process."""
+def fresh(robot: str, function: str = "forward_dynamics", **environment: str) -> dict[str, float]:
+    """Return the seconds of each step in a new process, up to the first answer of a function of q, v and tau."""
     source = SOURCES[robot]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, "floating" if source.floating else "fixed"],
+        [sys.executable, "-c", SCRIPT, "floating" if source.floating else "fixed", function],
         input=source.text,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment},
         capture_output=True,
@@ -51,17 +51,24 @@ def fresh(robot: str, **environment: str) -> dict[str, float]:
     return seconds
 
 
-@benchmark("{robot}.first_call", robot=SOURCES, quick={"robot": ("panda", "talos_full")})
-def first_call(robot: str) -> Figures:
+FUNCTIONS = {"first_call": "forward_dynamics", "first_derivatives": "derivatives.forward_dynamics"}
+
+
+@benchmark("{robot}.{what}", robot=SOURCES, what=FUNCTIONS, quick={"robot": ("panda", "talos_full")})
+def first_call(robot: str, what: str) -> Figures:
+    """`first_derivatives` are all matrices of forward dynamics: by position, velocity and force."""
+    function = FUNCTIONS[what]
     with tempfile.TemporaryDirectory() as folder:
         bytecode = {"PYTHONPYCACHEPREFIX": os.path.join(folder, "bytecode")}
         cold = {"ORDERN_CACHE": "off", **bytecode}
         warm = {"ORDERN_CACHE": "on", "ORDERN_CACHE_DIR": os.path.join(folder, "cache"), **bytecode}
-        fresh(robot, **warm)
-        runs = [(fresh(robot, **cold), fresh(robot, **warm)) for _ in range(1 if settings.quick else 3)]
+        fresh(robot, function, **warm)
+        rounds = range(1 if settings.quick else 3)
+        runs = [(fresh(robot, function, **cold), fresh(robot, function, **warm)) for _ in rounds]
     uncached, cached = ({k: min(run[n][k] for run in runs) for k in runs[0][n]} for n in (0, 1))
     yield "load_s", uncached["load"]
-    yield "uncached_s", uncached["first_call"]
+    asked = ["at most 3.5"] if (robot, what) == ("talos", "first_derivatives") else []
+    yield "uncached_s", uncached["first_call"], *asked
     yield "cached_s", cached["first_call"]
     yield "uncached.with_import_s", uncached["first_call_with_import"]
     yield "cached.with_import_s", cached["first_call_with_import"]

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .harness import Figures, benchmark, race, ratio, settings
-from .robots import without_passive
+import ordern as on
 
-try:
-    import mujoco
-except ImportError:
-    mujoco = None
+from .harness import Figures, benchmark, race, ratio, settings
+from .mujoco_peer import mujoco, mujoco_model
+from .robots import without_passive
 
 BATCH, STEPS, DT = 64, 1000, 1e-3
 METHODS = ("semi-implicit-euler", "rk4")
@@ -44,24 +42,18 @@ def gradients(robot: str, method: str) -> Figures:
     t = race(contestants)
     for name in ("rollout", "vjp", "jvp"):
         yield f"{name}.ns_per_step", 1e9 * t[name].min() / (BATCH * steps)
-    yield "vjp.per_rollout", ratio(t["vjp"], t["rollout"])
+    yield "vjp.per_rollout", ratio(t["vjp"], t["rollout"]), "at most 4"
     yield "jvp.per_rollout", ratio(t["jvp"], t["rollout"])
     if compared:
         yield "mujoco_transition.ns_per_step", 1e9 * t["transition"].min()
-        yield "vjp.vs_mujoco_transition", ratio(t["transition"], t["vjp"] / (BATCH * steps))
+        yield "vjp.vs_mujoco_transition", ratio(t["transition"], t["vjp"] / (BATCH * steps)), "at least 50"
 
 
 def _transition(robot: Any, q: Any) -> Any:
     """Return a call of MuJoCo's derivatives of one step."""
-    model = mujoco.MjModel.from_xml_string(robot.to_mjcf(lossy=True))
-    model.opt.timestep = DT
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    off = mujoco.mjtDisableBit
-    for flag in (off.mjDSBL_CONTACT, off.mjDSBL_CONSTRAINT, off.mjDSBL_EULERDAMP):
-        model.opt.disableflags |= int(flag)
+    model = mujoco_model(robot, DT)
     data = mujoco.MjData(model)
-    if model.nq == len(q):
-        data.qpos[:] = q
+    data.qpos[:] = on.convert(robot, model).to_peer(q)
     n = 2 * model.nv + model.na
     A, B = np.zeros((n, n)), np.zeros((n, model.nu)) if model.nu else None
     return lambda: mujoco.mjd_transitionFD(model, data, 1e-6, 1, A, B, None, None)

@@ -19,8 +19,13 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray
-Figures = Iterator[tuple[str, float | int]]
-"""Names and values. A name that begins with `vs_` is a ratio of times: above 1, the other needs longer than we do."""
+Figure = tuple[str, float | int] | tuple[str, float | int, str]
+"""A name, a value, and what is asked of it, such as "at most 2.3", if anything is.
+
+A name that begins with `vs_` is a ratio of times: above 1, the other needs longer than we do. One that begins with
+`per_` is the ratio of our own times: how many of the other it takes.
+"""
+Figures = Iterator[Figure]
 
 
 @dataclass
@@ -51,13 +56,27 @@ class Case:
     quick: bool
 
     def run(self) -> Iterator[str]:
-        """Return the lines to print."""
-        for name, value in self.function(**self.arguments):
-            is_ratio = name.rpartition(".")[2].startswith("vs_")
-            yield f"{self.name}.{name} {significant(value)}{'x' * is_ratio}"
+        """Return the lines to print, and add the ratios to those of the run."""
+        for name, value, *asked in self.function(**self.arguments):
+            last = name.rpartition(".")[2]
+            text = significant(value) + "x" * last.startswith("vs_")
+            if last.startswith(("vs_", "per_")):
+                RATIOS.append((f"{self.name}.{name}", text, *asked))
+            yield " ".join([f"{self.name}.{name} {text}", *(f"({goal})" for goal in asked)])
 
 
 CASES: list[Case] = []
+RATIOS: list[tuple[str, ...]] = []
+"""The ratios of the run: name, value, and what is asked if anything is."""
+
+
+def ratio_table() -> list[str]:
+    """Return the lines of a table with the ratios of the run."""
+    if not RATIOS:
+        return []
+    wide = max(len(row[0]) for row in RATIOS)
+    rows = [("ratio", "measured", "asked"), *RATIOS]
+    return [f"# {name:{wide}}  {value:8}  {''.join(asked)}".rstrip() for name, value, *asked in rows]
 
 
 def benchmark(

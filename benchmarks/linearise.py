@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from .harness import Figures, benchmark, race, ratio
+from .mujoco_peer import mujoco, mujoco_model
 from .robots import load
 
 N = 1024
@@ -22,17 +22,15 @@ def linearise(robot: str, method: str) -> Figures:
     machine = load(robot)
     rng = np.random.default_rng(0)
     q, v, tau = machine.random(rng, N), rng.normal(size=(N, machine.nv)), rng.normal(size=(N, machine.nv))
-    model = mujoco.MjModel.from_xml_string(machine.to_mjcf(lossy=True))
-    model.opt.timestep = DT
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = q[0], v[0]
-    A = np.zeros((2 * model.nv, 2 * model.nv))
     contestants: dict[str, Any] = {
         "batch": lambda: machine.linearise(q, v, tau, DT, method=method),
         "one": lambda: machine.linearise(q[0], v[0], tau[0], DT, method=method),
     }
-    if method == "semi-implicit-euler":  # MuJoCo has no other explicit method here
+    if mujoco and method == "semi-implicit-euler":  # MuJoCo has no other explicit method here
+        model = mujoco_model(machine, DT)
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:] = q[0], v[0]
+        A = np.zeros((2 * model.nv, 2 * model.nv))
         contestants["mujoco"] = lambda: mujoco.mjd_transitionFD(model, data, 1e-6, True, A, None, None, None)
     t = race(contestants)
     yield "us_per_state", 1e6 * t["batch"].min() / N

@@ -16,14 +16,9 @@ import ordern as on
 from ordern.compile import cores
 
 from .harness import Figures, benchmark, settings, wall_clock
+from .mujoco_peer import mujoco, mujoco_model
 from .peer import Peer, pin
 from .robots import without_passive
-
-try:
-    import mujoco
-    from mujoco import rollout as mujoco_rollout
-except ImportError:
-    mujoco = None
 
 BATCH, STEPS, DT = 4096, 1000, 1e-3
 AGREEMENT = 1e-6
@@ -80,14 +75,9 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
 
 def mujoco_run(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple[Any, Any]:
     """Return a call of MuJoCo's rollout on all cores, and a function that returns the last positions of its result."""
-    model = mujoco.MjModel.from_xml_string(robot.to_mjcf(lossy=True))
-    model.opt.timestep = DT
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    off = mujoco.mjtDisableBit
-    # dampers act at the velocity that a step begins with, as ours do
-    for flag in (off.mjDSBL_CONTACT, off.mjDSBL_CONSTRAINT, off.mjDSBL_EULERDAMP):
-        model.opt.disableflags |= int(flag)
-    assert (model.nq, model.nv) == (robot.nq, robot.nv)
+    from mujoco import rollout as mujoco_rollout
+
+    model = mujoco_model(robot, DT)
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     initial = np.concatenate([np.zeros((len(q0), 1)), q0, v0], axis=1)
     assert size == initial.shape[1], "a state of MuJoCo is time, q and v"
