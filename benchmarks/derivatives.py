@@ -45,6 +45,7 @@ def derivatives(robot: str, question: str) -> Figures:
         "gradient": lambda: machine.vjp(question, state, weights, threads=1),
         "answer": lambda: getattr(machine, question)(*state, threads=1),
         "single": lambda: ask(*single),
+        "single_gradient": lambda: machine.vjp(question, single, weights[0]),
     }
     scope: dict[str, Any] = {}
     if peer:
@@ -56,7 +57,8 @@ def derivatives(robot: str, question: str) -> Figures:
     t = race(contestants, scope)
     for name in ("all", "function", "gradient", "answer"):
         yield f"{name}.ns_per_state", 1e9 * t[name].min() / N
-    yield "single.ns_per_call", 1e9 * t["single"].min()
+    for name in ("single", "single_gradient"):
+        yield f"{name}.ns_per_call", 1e9 * t[name].min()
     yield "gradient.per_answer", ratio(t["gradient"], t["answer"]), "at most 2.3"
     if peer:
         yield "pinocchio_python.ns_per_call", 1e9 * t["pinocchio"].min()

@@ -39,6 +39,9 @@ QUESTIONS = (
         "operational_inertia_inverse",
     ),
 )
+BAD = np.zeros(3)
+"""No tangent or cotangent of a robot with five freedoms."""
+OF = "^derivatives of gravity_force: "
 SETTINGS = {"frame": "tool", "axes": "frame", "kind": "classical"}
 
 
@@ -243,13 +246,55 @@ def test_loops_have_derivatives() -> None:
         (lambda r, q: r.derivatives.no_such_thing(q), "unknown question 'no_such_thing'"),
         (lambda r, q: r.derivatives.poses(q, frames="tool"), "must be a list of frames"),
         (lambda r, q: r.derivatives.forward_dynamics(q, q, q, method="conjugate-gradient"), "has no derivatives"),
-        (lambda r, q: r.jvp("gravity_force", (q,), (np.ones(3),)), "q_tangent"),
+        (
+            lambda r, q: r.jvp("gravity_force", (q,), (BAD,)),
+            OF + "the tangent of 'q' has shape",
+        ),
+        (lambda r, q: r.jvp("gravity_force", (q,), {"gravity": [1.0]}), "the tangent of 'gravity' has shape .1,."),
+        (
+            lambda r, q: r.vjp("gravity_force", (q,), BAD),
+            OF + "`cotangent` has shape .3,.; for",
+        ),
+        (lambda r, q: r.vjp("gravity_force", (q,), "w"), "`cotangent` has data type"),
+        (
+            lambda r, q: r.vjp("gravity_force", (np.stack([q] * 2),), np.zeros((3, 5))),
+            "argument 'q' .2,., `cotangent` .3,.",
+        ),
+        (lambda r, q: r.derivatives.gravity_force(BAD), OF + "argument 'q' has shape"),
+        (lambda r, q: r.hvp("gravity_force", (q,), BAD, (q,)), OF + "`cotangent` has shape"),
+        (lambda r, q: r.hvp("gravity_force", (q,), q, (q,), cotangent_tangent=BAD), "`cotangent_tangent` has shape"),
+        (lambda r, q: r.hessian("forward_dynamics", (q, q, q), BAD), "^derivatives of forward_dynamics: `cotangent`"),
+        (
+            lambda r, q: r.second_derivatives.forward_dynamics(q, BAD, q),
+            "of forward_dynamics: argument 'v'",
+        ),
     ],
 )
 def test_wrong_calls_are_named(call: Any, words: str) -> None:
     robot = random_robot(0, 5, [on.Revolute])
     with pytest.raises((ArgumentError, UnknownNameError), match=words):
         call(robot, robot.neutral())
+
+
+def test_repeated_calls_are_those_of_the_first() -> None:
+    """Later calls skip most checks: other arguments, tangents and errors must not be taken for earlier ones."""
+    robot, rng = random_robot(0, 5, [on.Revolute]), np.random.default_rng(0)
+    q, v, a, w = rng.normal(size=(4, 5))
+    ask = "inverse_dynamics"
+    J = robot.derivatives.inverse_dynamics(q, v, a)
+    for _ in range(2):
+        assert_close(robot.jvp(ask, (q, v, a), (w, None, None)), J.q @ w, CLOSE)
+        assert_close(robot.jvp(ask, (q, v, a), (None, w, None)), J.v @ w, CLOSE)
+        assert_close(robot.jvp(ask, (q, v, a), (q, None, w)), J.q @ q + J.a @ w, CLOSE)
+        assert_close(robot.vjp(ask, (q, v, a), w).v, w @ J.v, CLOSE)
+        assert robot.vjp(ask, (q, v, a), w, wrt=("a",))._fields == ("a",)
+        assert_close(robot.vjp(ask, (q, v, a), np.stack([w, q])).q, np.stack([w, q]) @ J.q, CLOSE)
+        with pytest.raises(ArgumentError, match="of inverse_dynamics: argument 'a' has shape"):
+            robot.vjp(ask, (q, v, BAD), w)
+        with pytest.raises(ArgumentError, match="of inverse_dynamics: argument 'v' has shape"):
+            robot.derivatives.inverse_dynamics(q, BAD, a)
+        with pytest.raises(ArgumentError, match="the argument 'v' is missing"):
+            robot.vjp(ask, (q, None, a), w)
 
 
 def test_trees_of_robots_with_loops_have_derivatives() -> None:

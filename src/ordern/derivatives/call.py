@@ -18,7 +18,7 @@ from ..algorithms.method_limits import require_tree
 from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..errors import ArgumentError, unknown_name
-from ..kernel.arguments import external_forces
+from ..kernel.arguments import batch_of, broadcast_named, external_forces
 from ..kernel.declarations import Threads
 from ..kernel.settings import frame_list
 from ..model import core_shape
@@ -57,8 +57,11 @@ class Call:
         arguments: Sequence[ArrayLike] | Named,
         settings: dict[str, Any],
         method: str | None,
+        title: str | None = None,
     ) -> None:
+        """Find the question and check its arguments; `title` is the function that the user called, for messages."""
         self.robot, self.method, asked_for = robot, method, question
+        self._title = title or question
         if "subtree" in settings and f"subtree_{question}" in _OF_SUBTREES:
             question = f"subtree_{question}" if settings["subtree"] is not None else question
             settings = settings if question.startswith("subtree") else {}
@@ -107,12 +110,32 @@ class Call:
             if name not in self._settings:
                 raise ArgumentError(f"derivatives of {question}: it needs the setting {name!r}, as {name}=...")
 
+    def require_fit(self, tangents: Named | None = None, **cotangents: Any) -> None:
+        """Raise an error in the words of the caller if shapes do not fit; cotangents are by the name of their argument.
+
+        The code of derivatives would name arguments and questions of its own.
+        """
+        kinds = {p.name: p.kind for p in self.asked.inputs} | {x: x for x in FIELDS}
+        parts = [(f"argument {x!r}", value, kinds[x]) for x, value in self.given.items()]
+        parts += [(f"the tangent of {x!r}", value, tangent_kind(kinds[x])) for x, value in (tangents or {}).items()]
+        parts += [(f"`{x}`", value, tangent_kind(self.asked.output)) for x, value in cotangents.items()]
+        where = f"derivatives of {self._title}"
+        frames = self._frames
+        batches = {what: batch_of(self.robot, where, what, value, kind, frames) for what, value, kind in parts}
+        if self.robot.batch_shape:
+            batches["parameters of the robot"] = self.robot.batch_shape
+        broadcast_named(f"{where}: the batch shapes", batches)
+
     @property
     def answer(self) -> tuple[int, ...]:
         """The shape of a tangent of the answer."""
+        return core_shape(self.robot, tangent_kind(self.asked.output), self._frames)
+
+    @property
+    def _frames(self) -> int:
+        """The number of frames in the setting `frames`."""
         frames = self._settings.get("frames")
-        count = 0 if frames is None else len(frame_list(self.asked.name, frames))
-        return core_shape(self.robot, tangent_kind(self.asked.output), count)
+        return 0 if frames is None else len(frame_list(self.asked.name, frames))
 
     def by_name(self, what: str, values: Any, more: tuple[str, ...] = ()) -> dict[str, Any]:
         """Return values by the names of arguments, in their order, without those that are None.
@@ -176,6 +199,17 @@ class Call:
         optional = [p.name for p in ports if p.optional]
         kernel = self.robot._kernels.kernel(name, method, optional, **self._settings)
         return kernel, [p.name for p in ports if not p.optional], optional
+
+    def plain_kernel(self, mode: str, wrt: tuple[str, ...]) -> Kernel | None:
+        """Return the kernel of a derivative if it takes the arguments just as they were given, in their order.
+
+        It is None if arguments have defaults or are optional, and for derivatives by parameters.
+        """
+        first = tuple(p.name for p in self.asked.inputs[: len(self.explicit)])
+        if self.explicit != first or len(self.given) > len(first) or any(x in FIELDS for x in wrt):
+            return None
+        kernel, _, optional = self.kernel(mode, wrt)
+        return None if optional else kernel
 
     def ask(
         self, mode: str, wrt: tuple[str, ...], extra: list[Any], threads: Threads, spread: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from .call import CLOSED, Call, named_tuple
 if TYPE_CHECKING:
     from .methods import DerivativeMethods
 
-__all__ = ["Derivatives"]
+__all__ = ["Derivatives", "composed"]
 
 
 class Derivatives:
@@ -63,7 +64,8 @@ class Derivatives:
                 usual = (usual, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
             fast = known.get(usual)
             if fast is not None:
-                return fast(*arguments)
+                with suppress(ArgumentError):  # below, the error has the words of the caller
+                    return fast(*arguments)
             answer, fast = self._of(question, arguments, wrt, method, None, {})
             if fast is not None:
                 known[usual] = fast
@@ -102,6 +104,7 @@ class Derivatives:
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)
+        call.require_fit()
         if any(x in FIELDS for x in names):
             return self._by_parameters(call, names, arguments, method, threads, named)
         few = call.has_few(names)
@@ -122,7 +125,7 @@ class Derivatives:
             return named_tuple("Derivative", names)(**by_name), None
         if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
             return found, None
-        return found, _composed(split, kernel.single)
+        return found, composed(split, kernel.single)
 
     def _by_parameters(
         self, call: Call, names: tuple[str, ...], arguments: tuple[ArrayLike, ...], method: str | None,
@@ -159,6 +162,6 @@ def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[An
     return function
 
 
-def _composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
+def composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
     """Return a function that splits an answer."""
     return lambda *given: split(single(*given))

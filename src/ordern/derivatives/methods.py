@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..kernel.declarations import Answering, Array, Device, Threads, delegated
-from ..kernel.place import placed
+from ..kernel.place import PLACE, placed
 from ..model import Model
 from ..model.parameter_fields import FIELDS
 from .call import CLOSED, Call, Named
-from .matrices import Derivatives
+from .matrices import Derivatives, composed
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -44,6 +45,13 @@ class DerivativeMethods(Answering, Model):
         >>> arm.jvp("gravity_force", ([0.3, 0.2],), ([1.0, 0.0],)).shape
         (2,)
         """
+        key = None
+        if type(tangents) is tuple and threads is None and not settings:
+            key = _key("jvp", question, arguments, tuple(x is not None for x in tangents), method)
+            if (fast := self._usual_products.get(key)) is not None:
+                with suppress(ArgumentError):  # below, the error has the words of the caller
+                    found: Array = fast(*arguments, *[x for x in tangents if x is not None])
+                    return found
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return np.asarray(closed.jvp(tangents))
@@ -52,7 +60,11 @@ class DerivativeMethods(Answering, Model):
         if not along:
             raise ArgumentError(f"jvp of {question}: give a tangent of at least one argument")
         call.vary_parameters(along)
-        return call.ask("jvp", tuple(along), list(along.values()), threads)
+        call.require_fit(along)
+        rate = call.ask("jvp", tuple(along), list(along.values()), threads)
+        if key is not None and (kernel := call.plain_kernel("jvp", tuple(along))) is not None:
+            self._usual_products[key] = kernel.single
+        return rate
 
     @placed
     def vjp(
@@ -72,13 +84,24 @@ class DerivativeMethods(Answering, Model):
         >>> bool(abs(g.q - arm.gravity_force([0.3, 0.2])).max() < 1e-14)
         True
         """
+        key = None
+        if threads is None and not settings:
+            key = _key("vjp", question, arguments, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
+            if (fast := self._usual_products.get(key)) is not None:
+                with suppress(ArgumentError):  # below, the error has the words of the caller
+                    return fast(*arguments, cotangent)
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return closed.vjp(cotangent, wrt)
         call = Call(self, question, arguments, settings, method)
         names = call.varied(wrt)
         call.vary_parameters(names)
-        return call.split("Gradient", names, ())(call.ask("vjp", names, [cotangent], threads))
+        call.require_fit(cotangent=cotangent)
+        split = call.split("Gradient", names, ())
+        found = split(call.ask("vjp", names, [cotangent], threads))
+        if key is not None and (kernel := call.plain_kernel("vjp", names)) is not None:
+            self._usual_products[key] = composed(split, kernel.single)
+        return found
 
     @delegated("simulate.linearise", sets=True)
     def linearise(  # type: ignore[empty-body]
@@ -139,6 +162,18 @@ class DerivativeMethods(Answering, Model):
         """
 
     @cached_property
+    def _usual_products(self) -> dict[Any, Callable[..., Any]]:
+        """The functions of earlier calls of `jvp` and `vjp`: calls like them skip all checks but those of arguments."""
+        return {}
+
+    @cached_property
     def derivatives(self) -> Derivatives:
         """The derivatives of each question: `robot.derivatives.forward_dynamics(q, v, tau).q` is (..., nv, nv)."""
         return Derivatives(self)
+
+
+def _key(mode: str, question: str, arguments: Any, varied: Any, method: str | None) -> tuple[Any, ...] | None:
+    """Return what a usual call depends on, beside its numbers: arguments in order, on this machine; None for others."""
+    if type(arguments) is not tuple or any(x is None for x in arguments) or PLACE.device is not None:
+        return None
+    return mode, question, len(arguments), varied, method

@@ -67,10 +67,13 @@ class SecondDerivativeMethods(DerivativeMethods):
         missing = [x for x in along if x not in call.given]
         if missing:
             raise ArgumentError(f"hvp of {question}: {missing[0]!r} has a tangent, but is not given")
-        gradient = call.derived("vjp", names, _padded(call, question, cotangent, rows))
+        given = {"cotangent": cotangent, "cotangent_tangent": cotangent_tangent}
+        w = {x: _padded(call, question, y, rows) for x, y in given.items() if y is not None}
+        call.require_fit(along, **w)
+        gradient = call.derived("vjp", names, w["cotangent"])
         if cotangent_tangent is not None:
             (added,) = gradient.given.keys() - call.given.keys()
-            along[added] = _padded(call, question, cotangent_tangent, rows)
+            along[added] = w["cotangent_tangent"]
         if not along:
             raise ArgumentError(f"hvp of {question}: give a tangent of at least one argument")
         flat = gradient.ask("jvp", tuple(along), list(along.values()), threads)
@@ -94,11 +97,12 @@ class SecondDerivativeMethods(DerivativeMethods):
         ('q_q', 'q_v', 'v_v')
         """
         call, rows = _called(self, question, arguments, settings, method)
-        names = _varied(call, wrt)
+        names, w = _varied(call, wrt), _padded(call, question, cotangent, rows)
+        call.require_fit(cotangent=w)
         if _is_forward_dynamics(call, names):
-            found = SecondDynamics(call, threads, np.shape(cotangent)[:-1]).weighted(names, cotangent)
+            found = SecondDynamics(call, threads, np.shape(w)[:-1]).weighted(names, w)
         else:
-            found = _hessians(call, names, [_padded(call, question, cotangent, rows)], threads, spread=False)
+            found = _hessians(call, names, [w], threads, spread=False)
         return _by_pairs("Hessian", names)(*found)
 
     @cached_property
@@ -147,6 +151,7 @@ class SecondDerivatives:
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call, rows = _called(self._robot, question, given, named, method)
         names = _varied(call, wrt)
+        call.require_fit()
         if _is_forward_dynamics(call, names):
             found = SecondDynamics(call, threads).all(names, self._array)
         else:
@@ -178,7 +183,7 @@ def _called(
     mechanism = cast("Robot", robot)
     rows = rows_of(mechanism, question)
     given = regular_arguments(mechanism, question, arguments, settings)
-    return Call(robot, "closed_dynamics", given, {}, method), rows
+    return Call(robot, "closed_dynamics", given, {}, method, title=question), rows
 
 
 def _padded(call: Call, question: str, cotangent: ArrayLike, rows: int | None) -> ArrayLike:

@@ -15,7 +15,7 @@ from ..model.parameter_sets import varied_place
 from ..model.ports import port_kind
 from ..rotations import rotate
 
-__all__ = ["Arguments", "broadcast_named", "external_forces", "stored"]
+__all__ = ["Arguments", "batch_of", "broadcast_named", "external_forces", "stored"]
 
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -74,7 +74,7 @@ class Arguments:
                 raise ArgumentError(
                     f"{self.question}: numbers of argument {port.name!r} are masked; `filled` gives them values"
                 )
-            arrays.append(_real(x, self.question, "argument", port.name))
+            arrays.append(_real(x, self.question, f"argument {port.name!r}"))
         return arrays
 
     def batches(self, arrays: Sequence[AnyArray]) -> list[tuple[int, ...]]:
@@ -101,12 +101,7 @@ class Arguments:
     def require_fit(self, arrays: Sequence[AnyArray], out: AnyArray | None) -> None:
         """Raise an error that names the argument whose shape is wrong, if there is one."""
         for port, shape, a in zip(self.ports, self.shapes, arrays, strict=False):
-            if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
-                expected = f"dimension must be {shape[0]}" if len(shape) == 1 else f"dimensions must be {shape}"
-                raise ArgumentError(
-                    f"{self.question}: argument {port.name!r} has shape {a.shape}; for {self.model.name!r} its "
-                    f"last {expected} ({port_kind(port.kind).meaning})"
-                )
+            _require_core(self.model, self.question, f"argument {port.name!r}", port.kind, a.shape, shape)
         names = (*(p.name for p in self.ports), "parameters of the robot")
         shapes = dict(zip(names, self.batches(arrays), strict=False))
         batch = broadcast_named(f"{self.question}: the batch shapes of the arguments", shapes)
@@ -114,6 +109,28 @@ class Arguments:
             raise ArgumentError(
                 f"{self.question}: `out` has shape {out.shape}, but the result has {(*batch, *self.output)}"
             )
+
+
+def batch_of(model: Model, where: str, what: str, x: Any, kind: str, frames: int = 0) -> tuple[int, ...]:
+    """Return the batch shape of an array of a kind; raise an error about `what` in the call `where` if it has another.
+
+    Arrays of other libraries stay where they are.
+    """
+    shape = tuple(x.shape) if hasattr(x, "shape") else _real(x, where, what).shape
+    core = core_shape(model, kind, frames)
+    _require_core(model, where, what, kind, shape, core)
+    return shape[: len(shape) - len(core)]
+
+
+def _require_core(
+    model: Model, where: str, what: str, kind: str, shape: tuple[int, ...], core: tuple[int, ...]
+) -> None:
+    """Raise an error if the last dimensions of an array are not those of its kind."""
+    if len(shape) < len(core) or shape[len(shape) - len(core) :] != core:
+        expected = f"dimension must be {core[0]}" if len(core) == 1 else f"dimensions must be {core}"
+        raise ArgumentError(
+            f"{where}: {what} has shape {shape}; for {model.name!r} its last {expected} ({port_kind(kind).meaning})"
+        )
 
 
 def broadcast_named(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
@@ -156,7 +173,7 @@ def external_forces(model: Model, external: Any) -> Any:
     placed = []
     for name, wrench in external.items():
         frame = model.frame(name)
-        w = _real(wrench, "external", "the force on", name)
+        w = _real(wrench, "external", f"the force on {name!r}")
         if w.shape[-1:] != (6,):
             raise ArgumentError(
                 f"external: the force on {name!r} has shape {w.shape}; its last dimension must be 6 (moment, force)"
@@ -183,14 +200,14 @@ def external_forces(model: Model, external: Any) -> Any:
     return total
 
 
-def _real(x: Any, where: str, what: str, name: str) -> AnyArray:
+def _real(x: Any, where: str, what: str) -> AnyArray:
     """Return an array of real numbers, or of objects; the words are for messages."""
     try:
         array = np.asarray(x)
     except ValueError as e:
-        raise ArgumentError(f"{where}: {what} {name!r} is not an array: {e}") from None
+        raise ArgumentError(f"{where}: {what} is not an array: {e}") from None
     if array.dtype.kind not in "biufO":
-        raise ArgumentError(f"{where}: {what} {name!r} has data type {array.dtype}; give real numbers")
+        raise ArgumentError(f"{where}: {what} has data type {array.dtype}; give real numbers")
     return array
 
 
