@@ -192,6 +192,14 @@ class Kernel:
         """Return the same kernel, run in another way."""
         return Kernel(self.model, self.question.name, self.algorithm.name, self._present, way, **self.options)
 
+    def about(self, model: Model) -> Kernel:
+        """Return the kernel of the same question about another model with the same tree, by the same machine code."""
+        given = (self.question.name, self.algorithm.name, self._present, self.request.way)
+        found = Kernel(model, *given, **self.options)
+        if isinstance(self._runner, Compiled) and model.variation is None:
+            found._runner = self._runner
+        return found
+
     def __reduce__(self) -> tuple[Any, ...]:
         given = (self.model, self.question.name, self.algorithm.name, self._present, self.request.way)
         return partial(Kernel, **self.options), given

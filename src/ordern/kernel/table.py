@@ -27,6 +27,8 @@ class Kernels:
         self.calls: dict[Any, Callable[..., Any]] = {}
         """Functions for one state per call, by the question and the settings of the call; see `Answering`."""
         self._made: dict[Any, Kernel] = {}
+        self._lent: dict[Any, Kernel] = {}
+        """Kernels about a robot with the same tree and other loops: their machine code serves this one, too."""
         self._kept: dict[Any, Any] = {}
 
     def kernel(
@@ -45,12 +47,18 @@ class Kernels:
         other = None if model is None else id(model)  # a kernel keeps its model and its algorithm alive
         named = present if isinstance(present, str) else tuple(present)
         key = (id(algorithm), other, named, way, *sorted(options.items()))
+        lent = None
         try:
             found = self._made.get(key)
+            if found is None:
+                lent = self._lent.get(key)
         except TypeError:
             found = None  # a setting of a wrong type, which the kernel names
         if found is None:
-            found = Kernel(about, question, algorithm.name, present, way or self.way, **options)
+            if lent is not None:
+                found = lent.about(about)
+            else:
+                found = Kernel(about, question, algorithm.name, present, way or self.way, **options)
             self._made[key] = found
         return found
 
@@ -97,5 +105,6 @@ class Kernels:
         if (model.loops, model.couplings) == (self.model.loops, self.model.couplings):
             found._made, found._kept = self._made, self._kept
         else:
-            found._made = {key: kernel for key, kernel in self._made.items() if not kernel.question.loops}
+            known = {**self._lent, **self._made}
+            found._lent = {key: x for key, x in known.items() if key[1] is None and not x.question.loops}
         return found
