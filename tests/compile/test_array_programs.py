@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 import ordern as on
 from ordern.compile.arrays.host import run_program
-from ordern.compile.arrays.program import Copy, Rows, used
+from ordern.compile.arrays.launches import Clear, constants_of, launches
+from ordern.compile.arrays.program import Apply, Copy, Program, Rows, Table, used
 from ordern.compile.arrays.recorded import record
+from ordern.compile.ptx.array_kernels import written
+from ordern.compile.ptx.entry import NAME
+from ordern.compile.run.engine import Engine, compile_object
 from ordern.errors import TraceError
 from ordern.robots.generated import chain
 from tests.compile.asking import relative
 from tests.random_models import Wrist, random_robot
-from tests.tolerances import INVERSION, LONG_CHAIN
+from tests.tolerances import INVERSION, LONG_CHAIN, SINGLE
+
+Array = np.ndarray[Any, Any]
 
 ROBOTS = {
     "chain of 40": lambda: on.Robot.of(chain(40, seed=1).build()),
@@ -49,6 +59,56 @@ def test_a_long_chain_is_as_exact_as_the_sweep() -> None:
     program = record(robot.kernel("forward_dynamics", "kalman-scan").request, "float64")
     assert relative(run_program(program, robot, states, "float64"), robot.forward_dynamics(*states)) <= LONG_CHAIN
     assert program.places()[1] < 500 * robot.nv  # tables whose last use is past give their place to others
+
+
+def run_kernels(program: Program, states: Sequence[Array], dtype: str) -> Array:
+    """Run the kernels of a program on this machine, thread by thread, in memory laid out as on a GPU."""
+    count, itemsize = len(states[0]), np.dtype(dtype).itemsize
+    memory = np.full(program.places()[1] * count, np.nan, dtype)
+    constants = constants_of(program, dtype)
+    steps, address = launches(program, itemsize, count, memory.ctypes.data, [x.ctypes.data for x in constants])
+
+    def at(table: Table) -> Array:
+        start = (address(table.number) - memory.ctypes.data) // itemsize
+        return memory[start : start + table.rows * count].reshape(table.rows, count)
+
+    for table, x in zip(program.inputs, states, strict=True):
+        at(table)[:] = x.T
+    engines: dict[Any, Any] = {}
+    for step in steps:
+        if isinstance(step, Clear):
+            ctypes.memset(step.address, 0, step.size)
+            continue
+        key = step.step.piece.key if isinstance(step.step, Apply) else "copy", step.shape
+        if key not in engines:
+            ir, block, _ = written(step.step, step.shape, dtype, "sm_90", on_device=False)
+            engines[key] = Engine(compile_object(ir), [NAME]), block
+        engine, block = engines[key]
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(step.parameters) + 4))(engine.address(NAME))
+        for element in range(-(-step.elements // block) * block):
+            function(*step.parameters, element % block, element // block, 0, 0)
+    return at(program.result).T
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("states", [1, 3])
+def test_kernels_for_gpus_equal_the_sweep(states: int, dtype: str) -> None:
+    robot = on.Robot.of(chain(11, seed=2).build())
+    rng = np.random.default_rng(0)
+    given = [x.astype(dtype) for x in rng.normal(size=(3, states, robot.nv))]
+    request = robot.kernel("forward_dynamics", "kalman-scan", way="rolled").request
+    found = run_kernels(record(request, dtype), given, dtype)
+    assert relative(found, robot.forward_dynamics(*given)) <= (INVERSION if dtype == "float64" else SINGLE)
+
+
+@pytest.mark.slow
+def test_kernels_of_a_tree_with_several_kinds_of_joints() -> None:
+    robot = ROBOTS["tree"]()
+    rng = np.random.default_rng(0)
+    given = robot.random(rng)[None], *rng.normal(size=(2, 1, robot.nv))
+    program = record(robot.kernel("forward_dynamics", "kalman-scan", way="rolled").request, "float64")
+    assert relative(run_kernels(program, given, "float64"), robot.forward_dynamics(*given)) <= INVERSION
 
 
 def test_tables_in_use_do_not_share_memory() -> None:

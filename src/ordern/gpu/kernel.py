@@ -11,7 +11,7 @@ from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..kernel.arguments import Arguments, external_forces
 from ..kernel.compiled import Compiled
-from ..kernel.runners import Interpreted
+from ..kernel.runners import InPieces, Interpreted
 from .arrays import Array, array
 from .device import Device, find_device
 from .dlpack import View
@@ -20,17 +20,27 @@ from .program import Program
 
 if TYPE_CHECKING:
     from ..kernel.kernel import Kernel
+    from .array_programs import ArrayKernel
 
 __all__ = ["DeviceKernel", "on_device"]
 
 
-def on_device(kernel: Kernel, device: str | Device) -> DeviceKernel:
+def on_device(kernel: Kernel, device: str | Device) -> DeviceKernel | ArrayKernel:
     """Return a kernel on a device; a kernel keeps those that it has made."""
     found = find_device(device)
-    made: dict[Device, DeviceKernel] = kernel.__dict__.setdefault("_on_devices", {})
+    made: dict[Device, DeviceKernel | ArrayKernel] = kernel.__dict__.setdefault("_on_devices", {})
     if found not in made:
-        made[found] = DeviceKernel(kernel, found)
+        made[found] = _kernel_on(kernel, found)
     return made[found]
+
+
+def _kernel_on(kernel: Kernel, device: Device) -> DeviceKernel | ArrayKernel:
+    """Return a kernel on a device, by the way in which it runs."""
+    if isinstance(kernel.runner, InPieces):
+        from .array_programs import ArrayKernel
+
+        return ArrayKernel(kernel, device)
+    return DeviceKernel(kernel, device)
 
 
 class DeviceKernel:
