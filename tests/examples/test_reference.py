@@ -28,6 +28,9 @@ MODULES = ("control.trajectories", "control.controllers", "grasping.contacts", "
 """Modules that users reach as `on.trajectories` and so on; their names are public too."""
 
 INTERNAL = {
+    "Array": {"view"},
+    "Device": {"once"},
+    "DeviceKernel": {"numbers", "sets"},
     "Builder": {"unused"},
     "Event": {"bound"},
     "Grasp": {"arm_of", "contact_index", "sizes", "usual_method"},

@@ -43,6 +43,7 @@ class Array:
     def __init__(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device, held: Any, offset: int = 0
     ) -> None:
+        """Describe memory of a `device` as an array of a `shape` and `dtype`: from an `offset` in a `held` block."""
         self.shape, self.dtype, self.device = shape, dtype, device
         self._held, self._offset = held, offset
 

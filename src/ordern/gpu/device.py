@@ -38,6 +38,7 @@ class Device:
     """One GPU, with its primary context."""
 
     def __init__(self, started: Driver, number: int) -> None:
+        """Open the GPU of a `number` with a driver that has `started`; `find_device` does it once for each GPU."""
         self.driver, self.number = started, number
         self._handle = started.integer("cuDeviceGet", number)
         text = ctypes.create_string_buffer(256)
@@ -72,7 +73,7 @@ class Device:
         return f"sm_{max(a for a in _ARCHITECTURES if a <= 10 * major + minor)}"
 
     def peak(self, dtype: str) -> float:
-        """Return the most floating-point operations per second in a data type; 0 for an unknown generation."""
+        """Return the most floating-point operations per second in a data type, `dtype`; 0 for an unknown generation."""
         single, double = _CORES.get(self.capability, (0, 0))
         cores = single if dtype == "float32" else double
         return 2e3 * cores * self.attribute("multiprocessors") * self.attribute("clock_khz")

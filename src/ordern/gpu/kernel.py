@@ -54,6 +54,7 @@ class DeviceKernel:
     """
 
     def __init__(self, kernel: Kernel, device: Device) -> None:
+        """Put a `kernel` on a `device`; one that is no single piece of code raises an error."""
         self.kernel, self.device = kernel, device
         runner = kernel.runner
         self.arguments: Arguments = runner.arguments
