@@ -146,5 +146,15 @@ def test_methods_of_robots_answer_where_their_arguments_are(gpu: StandIn) -> Non
     np.testing.assert_array_equal(found.numpy(), robot.forward_dynamics(q, v, tau))
     moved: Any = robot.integrate(there[0], there[1], 0.1)  # type: ignore[arg-type]
     np.testing.assert_array_equal(moved.numpy(), robot.integrate(q, v, 0.1))
-    with pytest.raises(on.ArgumentError, match=r"assemble is a function of NumPy arrays|rollout"):
-        robot.rollout(there[0], there[1], steps=3)  # type: ignore[arg-type]
+
+
+def test_single_states_go_to_the_device_that_is_asked_for(gpu: StandIn) -> None:
+    robot = on.load("double-pendulum")
+    q = np.array([0.3, 0.2])
+    for _ in range(3):  # later calls have a fast path on this machine
+        expected = robot.gravity_force(q), robot.pose(q, robot.bodies[-1].name)
+    for k in range(1, 3):
+        found = robot.gravity_force(q, device="cuda"), robot.pose(q, robot.bodies[-1].name, device="cuda")
+        assert len(gpu.launched) == 2 * k
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(x, y)

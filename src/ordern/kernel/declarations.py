@@ -65,10 +65,12 @@ class Answering:
 
         `named` are settings, and optional arguments, which may be None.
         """
-        if device is not None:
-            with computing_on(device, question):
-                return self._ask(question, arguments, named, method, threads, out)
         answer: Array
+        if device is not None:  # no fast path: it is for this machine
+            with computing_on(device, question):
+                kernel, optional = self._kernels.named(question, method, **named)
+                answer = kernel(*arguments, *optional, out=out, threads=threads)
+                return answer
         kernels, key = self._kernels, (question, (method, *named.values()))
         plain = threads is None and out is None
         try:
@@ -93,9 +95,6 @@ def answers(declared: F) -> F:
     count = len(required)
 
     def method(self: Answering, *given: Any, **named: Any) -> Any:
-        if named and "device" in named:
-            with computing_on(named.pop("device"), name):
-                return method(self, *given, **named)
         calls = self._kernels.calls
         key = (name, *given[count:], *named.items()) if named else (name, *given[count:])
         try:
@@ -106,10 +105,9 @@ def answers(declared: F) -> F:
             return fast(*given[:count])
         values = bound(self, given, named)
         arguments = tuple([values.pop(x) for x in required])
-        how = (values.pop("method", None), values.pop("threads"), values.pop("out"))
-        values.pop("device", None)
+        how = (values.pop("method", None), values.pop("threads"), values.pop("out"), values.pop("device", None))
         answer = self._ask(name, arguments, values, *how)
-        if len(given) >= count and how[1] is None and how[2] is None:
+        if len(given) >= count and how[1] is None and how[2] is None and how[3] is None:
             with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
                 calls[key] = calls[name, (how[0], *values.values())]
         return answer
