@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..kernel.declarations import Answering, Array, Out, Threads, answers, delegated
+from ..kernel.declarations import Answering, Array, Device, Out, Threads, answers, delegated
 from ..model import BASE, Frame
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class IdentifyMethods(Answering):
     @answers
     def inverse_dynamics_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         smoothing: ArrayLike | None = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
@@ -53,6 +54,7 @@ class IdentifyMethods(Answering):
     @answers
     def joint_wrench_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the matrices W with `joint_wrenches` = W theta, of shape (..., n, 6, P).
@@ -64,6 +66,7 @@ class IdentifyMethods(Answering):
     @answers
     def base_wrench_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
+        device: Device = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the matrix W with the (moment, force) of the base on the robot = W theta, of shape (..., 6, P).
@@ -74,7 +77,14 @@ class IdentifyMethods(Answering):
 
     @answers
     def momentum_regressor(
-        self, q: ArrayLike, v: ArrayLike, frame: str | Frame = _WORLD, threads: Threads = None, out: Out = None
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | Frame = _WORLD,
+        threads: Threads = None,
+        out: Out = None,
+        *,
+        device: Device = None,
     ) -> Array:
         """Return the matrix H with `momentum(q, v, frame)` = H theta, of shape (..., 6, P).
 
@@ -83,7 +93,7 @@ class IdentifyMethods(Answering):
 
     @answers
     def kinetic_energy_regressor(
-        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *,
+        self, q: ArrayLike, v: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None,
         base_velocity: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
         """Return the numbers y with `kinetic_energy` = y . theta, of shape (..., P).
@@ -92,7 +102,9 @@ class IdentifyMethods(Answering):
         """
 
     @answers
-    def potential_energy_regressor(self, q: ArrayLike, threads: Threads = None, out: Out = None) -> Array:
+    def potential_energy_regressor(
+        self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None
+    ) -> Array:
         """Return the numbers y with `potential_energy` = y . theta, of shape (..., P).
 
         theta is as in `inverse_dynamics_regressor`; columns of second moments and of drives are zero.
