@@ -78,14 +78,19 @@ def gradient(
     wrt: str | Sequence[str] | None,
     threads: int | None,
     ends: tuple[AnyArray, AnyArray] | None = None,
+    *,
+    numbers: bool = False,
 ) -> Any:
-    """See `Rollout.vjp`. If `ends` are given, they are the states that the last step must reach."""
+    """See `Rollout.vjp`. If `ends` are given, they are the states that the last step must reach.
+
+    With `numbers`, the weights of positions are by their numbers, even if there are as many as velocities.
+    """
     p, robot = source.plan, source.robot
     _require_smooth(source, "vjp")
     if q is None and v is None:
         raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
     names = _names(source, wrt)
-    by_numbers = q is not None and robot.nq != robot.nv and np.shape(q)[-1:] == (robot.nq,)
+    by_numbers = q is not None and (numbers or robot.nq != robot.nv) and np.shape(q)[-1:] == (robot.nq,)
     weights = {
         "wq": _rows_of(p, "q", q, robot.nq if by_numbers else robot.nv),
         "wv": _rows_of(p, "v", v, robot.nv),

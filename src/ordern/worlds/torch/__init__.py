@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...algorithms.derivatives.coordinates import NUMBERS
-from ...errors import ArgumentError
 from ..operators import Operator, operator_of
 from .library import call, compute
 from .numbers import numbers_of
@@ -25,14 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["answer", "delegate"]
 
 
-def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: Any) -> Tensor:
+def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Tensor:
     """Return the answer of a kernel for arguments among which are tensors, as a tensor."""
     where, ports = kernel.question.name, kernel.ports
-    if len(arguments) != len(ports):
-        names = ", ".join(p.name for p in ports)
-        raise ArgumentError(f"{where} takes {len(ports)} arguments ({names}), not {len(arguments)}")
-    if threads is not None and not (isinstance(threads, int) and threads >= 1):
-        raise ArgumentError(f"{where}: `threads` must be a whole number above 0, not {threads!r}")
+    kernel.runner.arguments.require_count(arguments)
+    kernel.runner.arguments.require_threads(threads)
     named = {
         p.name: external_tensor(kernel.model, x) if p.kind == "bodies" and isinstance(x, Mapping) else x
         for p, x in zip(ports, arguments, strict=True)
@@ -60,4 +56,6 @@ def _stored(operator: Operator, threads: int | None, given: Sequence[Tensor], ou
 
 def delegate(name: str) -> Callable[..., Any] | None:
     """Return the function that stands for a method of robots; None if there is no such function."""
-    return None
+    from .rollout import rollout
+
+    return {"rollout": rollout}.get(name)

@@ -24,6 +24,7 @@ from torch.autograd.function import _SingleLevelFunction
 from ...errors import ArgumentError
 from ..operators import Operator
 from . import cuda
+from .native import Native
 from .table import Plan, keep, key_of, needs_answer, operator_of, plan, single
 
 __all__ = ["call", "compute", "overload"]
@@ -33,7 +34,7 @@ _LIBRARY = torch.library.Library("ordern", "DEF")
 _OVERLOADS: dict[int, Any] = {}
 
 
-def call(operator: Operator, threads: int | None, tensors: Sequence[Tensor]) -> Tensor:
+def call(operator: Operator | Native, threads: int | None, tensors: Sequence[Tensor]) -> Tensor:
     """Return the answer of an operator for tensors of one data type and device, with derivatives."""
     found: Tensor = overload(len(tensors))(key_of(operator), threads or 0, *tensors)
     return found
@@ -104,7 +105,7 @@ def _fake(key: str, threads: int, *given: Tensor) -> Tensor:
         if leading < 0 or any(n != m for n, m in zip(x.shape[leading:], port.shape, strict=True)):
             raise ArgumentError(
                 f"{operator.name}: argument {port.name!r} has shape {tuple(x.shape)}; for "
-                f"{operator.request.model.name!r} its last dimensions must be {port.shape}"
+                f"{operator.robot!r} its last dimensions must be {port.shape}"
             )
         batches.append(x.shape[:leading])
     try:

@@ -21,16 +21,8 @@ def numbers_of(model: Model, numbers: Numbers) -> Any:
     assert model.variation is not None
     values: Any = model.variation.values
     if isinstance(values, torch.Tensor):
-        return _computed(numbers, values)
+        return numbers.of(values, lambda x: torch.as_tensor(x, dtype=values.dtype, device=values.device))
     known: dict[Any, Any] = model.__dict__.setdefault("_code_numbers", {})
     if numbers not in known:
         known[numbers] = numbers.rows.arrays(numbers.scalars, np.asarray(values))
     return known[numbers]
-
-
-def _computed(numbers: Numbers, values: torch.Tensor) -> torch.Tensor:
-    """Return the numbers of values that are a tensor, through which gradients pass."""
-    if numbers.map is None:
-        raise NotImplementedError
-    A, b = (torch.as_tensor(x, dtype=values.dtype, device=values.device) for x in numbers.map)
-    return values @ A + b

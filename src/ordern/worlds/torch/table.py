@@ -15,28 +15,29 @@ from ...errors import ArgumentError
 from ...kernel.fast_path import add_fallback
 from ...records import dataclass
 from ..operators import Derivative, Operator
+from .native import Native
 
 __all__ = ["Plan", "keep", "key_of", "needs_answer", "operator_of", "plan", "single"]
 
-_BY_KEY: WeakValueDictionary[str, Operator] = WeakValueDictionary()
-_KEPT: dict[str, Operator] = {}
+_BY_KEY: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_KEPT: dict[str, Any] = {}
 """Operators of compiled graphs, which have only their keys."""
 
 
-def key_of(operator: Operator) -> str:
+def key_of(operator: Operator | Native) -> str:
     """Return the key of an operator.
 
     It is random: PyTorch keeps compiled graphs on disk, and in another process the same key would be another operator.
     """
     key: str | None = operator.__dict__.get("_torch_key")
     if key is None:
-        fresh = f"{operator.name} of {operator.request.model.name} {secrets.token_hex(8)}"
+        fresh = f"{operator.name} of {operator.robot} {secrets.token_hex(8)}"
         key = operator.__dict__.setdefault("_torch_key", fresh)
         _BY_KEY[key] = operator
     return key
 
 
-def operator_of(key: str) -> Operator:
+def operator_of(key: str) -> Any:
     """Return the operator of a key."""
     found = _BY_KEY.get(key)
     if found is None:
@@ -47,7 +48,7 @@ def operator_of(key: str) -> Operator:
     return found
 
 
-def keep(key: str) -> Operator:
+def keep(key: str) -> Any:
     """Return the operator of a key, and keep it: a graph is being made in which the key will be."""
     return _KEPT.setdefault(key, operator_of(key))
 

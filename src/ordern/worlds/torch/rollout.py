@@ -1,0 +1,265 @@
+"""Rollouts on tensors: the whole time loop is one operator, whose derivatives are native, too.
+
+A policy is a function of tensors, such as a network. It is asked between such operators, so that gradients pass through
+it as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...algorithms.derivatives.coordinates import pull_name
+from ...arguments import AnyArray
+from ...errors import ArgumentError
+from ...model.variation import structure_of, with_values
+from ...model.varied_derivatives import by_field, from_fields
+from ...simulate.policies import as_policy
+from ...simulate.rolled import Source
+from ...simulate.rollout_arguments import plan, whole_number
+from ...simulate.rollout_derivatives import gradient, sensitivity
+from ..operators import Input
+from .library import call
+from .native import Native
+from .tensors import external_tensor, tensors_of
+
+if TYPE_CHECKING:
+    from ...robot import Robot
+
+__all__ = ["Rollout", "rollout"]
+
+_TIMED = ("tau", "external", "target")
+"""Arguments that may have a row for each step."""
+_PARAMETERS = "parameters of the robot"
+_REFUSED = {
+    "noise": "draw it with torch.randn, and add it in the policy, or to `tau`",
+    "events": "look for them in the states, or roll out NumPy arrays",
+    "progress": "a rollout of tensors is one operator, which does not tell how far it is",
+    "out": "tensors of rollouts are new; call robot.rollout with NumPy arrays to write into arrays",
+}
+
+
+class Rollout(NamedTuple):
+    """Trajectories as tensors; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
+
+    q: Tensor
+    """Positions, of shape (..., 1 + steps // every, nq)."""
+    v: Tensor
+    """Velocities, of shape (..., 1 + steps // every, nv)."""
+    t: Tensor
+    """Times since the start."""
+
+    @property
+    def diverged(self) -> Tensor:
+        """True for trajectories that became infinite or NaN."""
+        ends = torch.cat([self.q[..., -1, :], self.v[..., -1, :]], dim=-1)
+        return ~torch.isfinite(ends).all(-1)
+
+
+def rollout(
+    robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
+    hold: int, every: int, feedback: Any, external: Any, threads: int | None, **settings: Any,
+) -> Rollout:  # fmt: skip
+    """See `Robot.rollout`."""
+    for name, hint in _REFUSED.items():
+        if settings.pop(name, None) is not None:
+            raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is a tensor: {hint}")
+    settings.pop("seed", None)
+    given = _arguments(robot, q0, v0, tau, dt, feedback, external)
+    rank = max(given["q0"].ndim, given["v0"].ndim) - 1
+    for name in _TIMED:
+        if name in given and given[name].ndim - (name == "external") < rank + 2:
+            given[name] = given[name].unsqueeze(-3 if name == "external" else -2)
+    steps = _steps(steps, given)
+    every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
+    loop = _Loop(robot, given, threads, settings)
+    if policy is None:
+        q, v = loop.run(given["q0"], given["v0"], 0, steps, every)
+    else:
+        q, v = _steered(loop, policy, steps, every, hold)
+    t = given["dt"].detach() * every * torch.arange(q.shape[-2], dtype=q.dtype, device=q.device)
+    return Rollout(q, v, t)
+
+
+def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any, external: Any) -> dict[str, Tensor]:
+    """Return all arguments that are arrays as tensors of one kind, by name."""
+    if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
+        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+    if isinstance(external, Mapping):
+        external = external_tensor(robot, external)
+    kp, kd, target = feedback or (None, None, None)
+    named = {"q0": q0, "v0": v0, "tau": tau, "external": external, "kp": kp, "kd": kd, "target": target, "dt": dt}
+    if robot.variation is not None:
+        named[_PARAMETERS] = robot.variation.values
+    named = {name: x for name, x in named.items() if x is not None}
+    given = dict(zip(named, tensors_of("rollout", named), strict=True))
+    for name in ("kp", "kd"):
+        if name in given:
+            given[name] = given[name].expand(*given[name].shape[:-1], robot.nv)
+    sizes = {"q0": robot.nq, "target": robot.nq, "external": 6, "dt": None, _PARAMETERS: None}
+    for name, x in given.items():
+        n = sizes.get(name, robot.nv)
+        if n is not None and (x.ndim < 1 or x.shape[-1] != n):
+            raise ArgumentError(
+                f"rollout: {name} has shape {tuple(x.shape)}; for {robot.name!r} its last dimension must be {n}"
+            )
+    return given
+
+
+def _steps(steps: Any, given: Mapping[str, Tensor]) -> int:
+    """Return the number of steps; raise unless everything that changes with time has a row for each."""
+    if steps is None:
+        if "tau" not in given or given["tau"].shape[-2] == 1:
+            raise ArgumentError("rollout: give `steps`, or a tau with a row for each step")
+        steps = int(given["tau"].shape[-2])
+    count = whole_number("steps", steps, 0)
+    for name in _TIMED:
+        if name in given:
+            rows = given[name].shape[-3 if name == "external" else -2]
+            if rows not in (1, count):
+                raise ArgumentError(f"rollout: {name} has {rows} rows over time, but there are {count} steps")
+    return count
+
+
+class _Loop:
+    """The time loop of one call, of which any part can be run."""
+
+    def __init__(self, robot: Robot, given: dict[str, Tensor], threads: int | None, settings: dict[str, Any]) -> None:
+        self.robot, self.given, self.threads, self.settings = robot, given, threads, settings
+
+    def run(
+        self, q: Tensor, v: Tensor, first: int, steps: int, every: int, forces: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the states of some steps from a state on; `forces` are added to those of the call."""
+        given = {**self.given, "q0": q, "v0": v}
+        for name in _TIMED:
+            axis = -3 if name == "external" else -2
+            if name in given and given[name].shape[axis] > 1:
+                given[name] = given[name].narrow(axis, first, steps)
+        if forces is not None:
+            given["tau"] = given["tau"] + forces.unsqueeze(-2) if "tau" in given else forces.unsqueeze(-2)
+        rows = {name: int(given[name].shape[-3 if name == "external" else -2]) for name in _TIMED if name in given}
+        operator = _operator(self.robot, tuple(given), rows, steps, every, self.settings)
+        states = call(operator, self.threads, [given[name] for name in operator.names])
+        return states[..., : self.robot.nq], states[..., self.robot.nq :]
+
+
+def _steered(loop: _Loop, policy: Any, steps: int, every: int, hold: int) -> tuple[Tensor, Tensor]:
+    """Return the states of a rollout whose forces a policy gives, once in each control step of `hold` steps."""
+    ask, each = as_policy(policy), math.gcd(every, hold)
+    q, v, dt = loop.given["q0"], loop.given["v0"], loop.given["dt"].detach()
+    batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    q, v = (x.expand(*batch, x.shape[-1]) for x in (q, v))
+    kept = [(q.unsqueeze(-2), v.unsqueeze(-2))]
+    for first in range(0, steps, hold):
+        count = min(hold, steps - first) // each * each
+        if not count:
+            break
+        tau = ask(dt * first, q, v)
+        if not isinstance(tau, Tensor) or tau.shape[-1:] != (loop.robot.nv,):
+            found = tuple(tau.shape) if isinstance(tau, Tensor) else type(tau).__name__
+            raise ArgumentError(
+                f"rollout: the policy returned {found}; for {loop.robot.name!r} give a tensor of joint forces of shape "
+                f"{tuple(v.shape)}"
+            )
+        some, speeds = loop.run(q, v, first, count, each, tau.to(v.dtype))
+        kept.append((some[..., 1:, :], speeds[..., 1:, :]))
+        q, v = some[..., -1, :], speeds[..., -1, :]
+    batch = kept[-1][0].shape[:-2]
+    q, v = (torch.cat([x.expand(*batch, *x.shape[-2:]) for x in part], -2) for part in zip(*kept, strict=True))
+    return q[..., :: every // each, :], v[..., :: every // each, :]
+
+
+def _operator(
+    robot: Robot, names: tuple[str, ...], rows: dict[str, int], steps: int, every: int, settings: dict[str, Any]
+) -> _RolloutOperator:
+    """Return the operator of a rollout; it is made once for each number of steps and each set of settings."""
+    key = ("torch rollout", names, tuple(rows.items()), steps, every, tuple(settings.items()))
+    return robot._kernels.shared(key, lambda: _RolloutOperator(robot, names, rows, steps, every, settings))
+
+
+class _RolloutOperator(Native):
+    """The states (rows, nq + nv) of a rollout as a function of its arguments."""
+
+    def __init__(
+        self, robot: Robot, names: Sequence[str], rows: dict[str, int], steps: int, every: int, settings: dict[str, Any]
+    ) -> None:
+        n, nq, nv = len(robot.bodies), robot.nq, robot.nv
+        self._owner, self._steps, self._every = robot, steps, every
+        self._settings = dict(settings)
+        self._limits = {x: self._settings.pop(x) for x in ("limits", "restitution")}
+        count = 0 if robot.variation is None else robot.variation.count
+        cores = {"q0": (nq,), "v0": (nv,), "kp": (nv,), "kd": (nv,), "dt": (), _PARAMETERS: (count,)}
+        cores |= {"tau": (rows.get("tau", 1), nv), "external": (rows.get("external", 1), n, 6)}
+        cores |= {"target": (rows.get("target", 1), nq)}
+        super().__init__("rollout", robot.name, [Input(x, cores[x]) for x in names], (1 + steps // every, nq + nv))
+
+    def _call(self, given: Mapping[str, AnyArray]) -> tuple[Robot, tuple[Any, ...], dict[str, Any]]:
+        """Return the robot, and the arguments of `Robot.rollout` for it."""
+        robot = self._owner
+        if _PARAMETERS in given:
+            robot = with_values(robot, np.asarray(given[_PARAMETERS], float))
+        more: dict[str, Any] = {"every": self._every, "external": given.get("external"), **self._settings}
+        more["feedback"] = None
+        if "target" in given:
+            more["feedback"] = (_one("kp", given["kp"], 1), _one("kd", given["kd"], 1), given["target"])
+        dt = float(_one("dt", given["dt"], 0))
+        return robot, (given["q0"], given["v0"], given.get("tau"), self._steps, dt), more
+
+    def compute(self, given: Mapping[str, AnyArray], batch: tuple[int, ...], threads: int | None) -> AnyArray:
+        """Return the states."""
+        robot, arguments, more = self._call(given)
+        run: Any = partial(robot.rollout, *arguments)(**more, **self._limits, threads=threads)
+        return np.concatenate([run.q, run.v], axis=-1, dtype=given["q0"].dtype)
+
+    def _source(self, given: Mapping[str, AnyArray]) -> Source:
+        robot, arguments, more = self._call(given)
+        return Source(robot, plan(robot, *arguments, **more), limits=self._limits["limits"])
+
+    def rates(
+        self, given: Mapping[str, AnyArray], answer: AnyArray, moving: Mapping[str, AnyArray], batch: tuple[int, ...],
+        threads: int | None,
+    ) -> AnyArray:  # fmt: skip
+        """Return the rates of the states."""
+        source, tangents = self._source(given), dict(moving)
+        robot = source.robot
+        for name in ("q0", "target"):
+            if name in tangents:
+                tangents[name] = robot.kernel("position_tangent")(given[name], tangents[name])
+        if _PARAMETERS in tangents:
+            tangents |= by_field(structure_of(robot), np.asarray(tangents.pop(_PARAMETERS), float))
+        found = sensitivity(source, tangents, threads)
+        dq = robot.position_rate(answer[..., : robot.nq], found.q)
+        return np.concatenate([dq, found.v], axis=-1, dtype=answer.dtype)
+
+    def gradient(
+        self, given: Mapping[str, AnyArray], weights: AnyArray, wrt: Sequence[str], batch: tuple[int, ...],
+        threads: int | None,
+    ) -> dict[str, AnyArray]:  # fmt: skip
+        """Return the derivatives of the weighted sum of the states."""
+        source = self._source(given)
+        robot, names = source.robot, [x for x in wrt if x != _PARAMETERS]
+        fields = () if _PARAMETERS not in wrt else tuple(robot.variation.masks)  # type: ignore[union-attr]
+        wq, wv = weights[..., : robot.nq], weights[..., robot.nq :]
+        found: dict[str, AnyArray] = gradient(source, wq, wv, [*names, *fields], threads, numbers=True)._asdict()
+        for name in ("q0", "target"):
+            if name in found:
+                pull = robot.kernel(pull_name("position_tangent", ["rate"]))
+                found[name] = pull(given[name], np.zeros_like(given[name]), found[name])
+        if fields:
+            found[_PARAMETERS] = from_fields(structure_of(robot), {x: found[x] for x in fields}, batch)
+        return found
+
+
+def _one(name: str, x: AnyArray, rank: int) -> AnyArray:
+    """Return what all trajectories share, such as gains: the same for each of them."""
+    one = x.reshape(-1, *x.shape[x.ndim - rank :])[:1]
+    if x.size and (x != one[0]).any():
+        raise ArgumentError(f"rollout: all trajectories of a call share {name}; call it once for each {name}")
+    return one[0] if x.size else np.ones(x.shape[x.ndim - rank :])
