@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +72,8 @@ class Robot(
     @classmethod
     def of(cls, model: Model, kernels: Kernels | None = None) -> Robot:
         """Return the robot of a model; it shares the `kernels` of a robot with the same tree."""
+        if "jax" in sys.modules:  # so that robots can be arguments of functions that JAX transforms
+            import_module("ordern.worlds.trees").register()
         found = cls(**model.__getstate__())
         if kernels is not None:
             found.__dict__["_kernels"] = kernels.shared_with(found)

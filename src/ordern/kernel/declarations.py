@@ -82,7 +82,8 @@ class Answering:
             return answer
         kernel, optional = kernels.named(question, method, **named)
         answer = kernel(*arguments, *optional, out=out, threads=threads)
-        if plain and not optional and getattr(answer, "dtype", None) == np.float64:
+        kind: Any = type(answer)  # answers of other array libraries have their own ways
+        if plain and not optional and kind in (np.ndarray, np.float64) and answer.dtype == np.float64:
             usual = kernel.algorithm.name == kernel.question.default and not kernel.options
             kernels.calls[key] = kernel if usual and install(self, question, kernel) else kernel.single
         return answer

@@ -182,18 +182,22 @@ def all_varied(robot: M, fields: Iterable[str]) -> M:
 
 
 def with_values(robot: M, values: Array) -> M:
-    """Return a varied robot with other values (*leading, count) of the same numbers."""
+    """Return a varied robot with other values (*leading, count) of the same numbers.
+
+    With values of another array library, which may not be known yet, the parts of the robot keep their own numbers.
+    """
     earlier = robot.variation
     assert earlier is not None
-    values = values.view()
-    values.flags.writeable = False
+    if type(values) is np.ndarray:
+        values = values.view()
+        values.flags.writeable = False
     return _robot(robot, Variation(earlier, earlier.masks, values, earlier.shared))
 
 
 def _robot(robot: M, made: Variation) -> M:
     """Return a robot with a variation."""
     state = {**robot.__getstate__(), **_parts(made), "variation": made}
-    if not made.shape:
+    if type(made.values) is np.ndarray and not made.shape:
         state |= _with_numbers(made, made.full(), made.masks)
     return type(robot)(**state)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..kernel.elsewhere import delegate
 from ..model import Model
 from .keywords import names_keywords
 
@@ -34,6 +35,9 @@ class ParameterMethods(Model):
     @property
     def mass(self) -> Any:
         """The mass of all moving bodies: a number, or an array of the leading shape of the parameters."""
+        elsewhere = delegate("mass", self, {})
+        if elsewhere is not None:
+            return elsewhere(self)
         if not self.batch_shape:
             return super().mass
         return np.broadcast_to(self.parameters.mass.sum(axis=-1), self.batch_shape).copy()

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import leading_shape, random_generator
 from ..errors import ArgumentError
+from ..kernel.elsewhere import delegate
 from ..model import Body, Model
 from ..model.parameter_sets import fixed_model
 from ..model.variation import varied_robot
@@ -32,6 +33,10 @@ Given = Mapping[str, Any]
 def with_parameters(robot: Robot, parameters: Parameters | None, fields: Given, fold: bool) -> Robot:
     """Return a robot with the parameters of a record, and of the fields that are not None."""
     arrays = {name: x for name, x in fields.items() if x is not None}
+    elsewhere = delegate("with_parameters", robot, arrays)
+    if elsewhere is not None:
+        found: Robot = elsewhere(robot, parameters, arrays, fold)
+        return found
     now = robot.parameters
     if parameters is not None:
         if not isinstance(parameters, Parameters):
@@ -53,6 +58,10 @@ def with_parameters(robot: Robot, parameters: Parameters | None, fields: Given, 
 def vary(robot: Robot, changes: Given, fold: bool) -> Robot:
     """Return a robot with the changes that are not None."""
     given = {name: x for name, x in changes.items() if x is not None}
+    elsewhere = delegate("vary", robot, given)
+    if elsewhere is not None:
+        found: Robot = elsewhere(robot, given, fold)
+        return found
     return _with_changes(robot, given, fold)
 
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from ...errors import ArgumentError
 from ...kernel.arguments import Arguments
 from ..operators import Operator, operator_of
+from ..trees import register
 from .external import external_forces
 from .primitive import call
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ...kernel import Kernel
 
 __all__ = ["answer", "delegate"]
+
+register()
 
 
 def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
@@ -43,12 +46,12 @@ def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | No
 def delegate(name: str) -> Callable[..., Any] | None:
     """Return the function that stands for a method of robots, or None."""
     from .closed import accelerations, closed_dynamics
+    from .parameters import total_mass, vary, with_parameters
     from .rollout import rollout
 
     found: dict[str, Callable[..., Any]] = {
-        "forward_dynamics": accelerations,
-        "closed_dynamics": closed_dynamics,
-        "rollout": rollout,
+        **{"forward_dynamics": accelerations, "closed_dynamics": closed_dynamics, "rollout": rollout},
+        **{"vary": vary, "with_parameters": with_parameters, "mass": total_mass},
     }
     return found.get(name)
 

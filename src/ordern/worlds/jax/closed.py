@@ -89,8 +89,8 @@ def _require(robot: Robot, asked: str, method: Any, tolerance: float, rank: Any,
 
 def _along(robot: Robot, forces: Mapping[str, Any]) -> Any:
     """Return forces of drives in loops, by names of loops, as one array for all joints that close loops."""
-    given = {place: jnp.asarray(forces[name]) for name, place in loop_places(robot, forces).items()}
-    parts = [(v, f[..., None] if f.ndim == 0 and v.stop - v.start == 1 else f) for v, f in given.items()]
+    given = [(place, jnp.asarray(forces[name])) for name, place in loop_places(robot, forces).items()]
+    parts = [(v, f[..., None] if f.ndim == 0 and v.stop - v.start == 1 else f) for v, f in given]
     batch = jnp.broadcast_shapes(*(f.shape[:-1] for _, f in parts))
     total = jnp.zeros((*batch, robot.loop_table.nv), jnp.result_type(jnp.float32, *(f for _, f in parts)))
     for v, f in parts:

@@ -1,0 +1,106 @@
+"""Robots with parameters that JAX traces, and robots as arguments of transformed functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ordern as on
+from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, assert_close
+
+ARM = on.load("double-pendulum")
+BODY = ARM.bodies[1].name
+Q, V, A = np.random.default_rng(0).standard_normal((3, 2))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _double() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def _forces(mass: Any, armature: Any, gravity: Any, fold: bool = False) -> Any:
+    return ARM.vary(mass={BODY: mass}, armature=armature, gravity=gravity, fold=fold).inverse_dynamics(Q, V, A)
+
+
+POINT = (1.3, 0.2, np.array([0.1, 0.2, -9.0]))
+
+
+@pytest.mark.slow
+def test_tracers_vary_a_robot() -> None:
+    expected = _forces(*POINT, fold=True)
+    assert_close(_forces(*map(jnp.asarray, POINT)), expected, ROUNDING)
+    assert_close(jax.jit(_forces)(*POINT), expected, ROUNDING)
+    masses = np.linspace(0.5, 2.0, 4)
+    each = np.stack([_forces(m, *POINT[1:], fold=True) for m in masses])
+    assert_close(jax.vmap(lambda m: _forces(m, *POINT[1:]))(masses), each, ROUNDING)
+    by_mass, _, by_gravity = jax.jacrev(_forces, (0, 1, 2))(*map(jnp.asarray, POINT))
+    h = 1e-6
+    differences = (_forces(1.3 + h, *POINT[1:], True) - _forces(1.3 - h, *POINT[1:], True)) / (2 * h)
+    assert_close(by_mass, differences, FINITE_DIFFERENCE)
+    assert by_gravity.shape == (2, 3)
+
+
+def test_robots_are_pytrees() -> None:
+    varied = ARM.vary(mass={BODY: jnp.array([0.5, 1.0, 2.0])})
+    assert varied.batch_shape == (3,)
+    assert_close(varied.mass, ARM.vary(mass={BODY: np.array([0.5, 1.0, 2.0])}).mass, ROUNDING)
+    asked = jax.jit(lambda robot, q: robot.gravity_force(q))
+    expected = ARM.vary(mass={BODY: np.array([0.5, 1.0, 2.0])}).gravity_force(Q)
+    assert_close(asked(varied, Q), expected, ROUNDING)
+    assert_close(jax.vmap(asked, (0, None))(varied, Q), expected, ROUNDING)
+    assert_close(asked(ARM, Q), ARM.gravity_force(Q), ROUNDING)
+    gradient = jax.grad(lambda robot: robot.gravity_force(Q).sum())(varied)
+    (leaf,) = jax.tree.leaves(gradient)
+    assert isinstance(gradient, on.Robot) and leaf.shape == varied.variation.values.shape
+    assert jax.tree.structure(varied) == jax.tree.structure(ARM.vary(mass={BODY: jnp.array([1.0])}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mass": np.array([1.0, 2.0])},
+        {"mass": {BODY: lambda m: m + 0.5}, "com": {BODY: np.array([0.1, 0.2, 0.3])}},
+        {"com": np.array([0.1, 0.2, 0.3])},
+        {"inertia": {BODY: np.diag([0.1, 0.2, 0.25])}},
+        {"inertia": np.array([0.1, 0.2, 0.25, 0.0, 0.0, 0.01]), "mass": {BODY: 3.0}},
+        {"damping": 0.3, "stiffness": {ARM.joints[0].name: 2.0}, "rest": np.array([0.1, 0.2])},
+    ],
+)
+def test_changes_are_those_of_numpy(change: dict[str, Any]) -> None:
+    given = jax.tree.map(lambda x: x if callable(x) else jnp.asarray(x), change)
+    given |= {"armature": jnp.asarray(0.1)}
+    robot, expected = ARM.vary(**given), ARM.vary(**change, armature=0.1)
+    assert isinstance(robot.variation.values, jax.Array)
+    assert_close(robot.mass_matrix(Q), expected.mass_matrix(Q), ROUNDING)
+    assert_close(robot.passive_force(Q, V), expected.passive_force(Q, V), ROUNDING)
+    again = robot.vary(gravity=jnp.array([0.0, 1.0, 0.0])).gravity_force(Q)
+    assert_close(again, expected.vary(gravity=(0.0, 1.0, 0.0)).gravity_force(Q), ROUNDING)
+    inertia = ARM.parameters.inertia * 1.1
+    found = ARM.with_parameters(inertia=jnp.asarray(inertia)).mass_matrix(Q)
+    assert_close(found, ARM.with_parameters(inertia=inertia).mass_matrix(Q), ROUNDING)
+
+
+@pytest.mark.slow
+def test_rollouts_by_parameters() -> None:
+    def end(mass: Any) -> Any:
+        return ARM.vary(mass={BODY: mass}).rollout(jnp.asarray(Q), V, steps=10, dt=0.01).q[-1].sum()
+
+    h = 1e-5
+    assert_close(jax.grad(end)(1.3), (end(1.3 + h) - end(1.3 - h)) / (2 * h), FINITE_DIFFERENCE)
+
+
+def test_impossible_numbers_are_nan_or_said() -> None:
+    found = ARM.vary(mass=jnp.zeros(2), inertia=jnp.zeros(6)).forward_dynamics(Q, V, A)
+    assert not np.isfinite(found).all()
+    with pytest.raises(on.ArgumentError, match="fold=True"):
+        ARM.vary(mass=jnp.asarray(1.0), fold=True)
+    with pytest.raises(on.ArgumentError, match="placement is given as a NumPy array"):
+        ARM.vary(placement={ARM.joints[1].name: jnp.zeros(3)})
+    with pytest.raises(on.ArgumentError, match="does not broadcast"):
+        ARM.vary(mass=jnp.zeros(3))
