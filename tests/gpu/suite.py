@@ -1,0 +1,262 @@
+"""Compare kernels on the GPU of this machine with those of its processor, and measure them: `./dev gpu`.
+
+It needs NumPy and llvmlite; arrays of PyTorch, JAX and CuPy are tested if these are installed. `--robots FILE ...` adds
+robots of files. The last lines are a table of agreement and one of rates; the exit status is 1 if something
+does not agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import ordern as on
+from ordern import gpu
+from ordern.algorithms import questions
+from ordern.cli.bench_gpu import described, measured_robot, robot_lines
+
+from .robots import ROBOTS, made
+
+DOUBLE, SINGLE = 1e-14, 5e-6
+"""The largest error relative to the largest number of the answer. The two machines round alike but for divisions and
+the order of sums, some thousand times."""
+MAIN = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "body_poses", "jacobian", "integrate", "difference")
+ALL_QUESTIONS = ("random tree, every joint", "quadruped")
+STATES = 257
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev gpu", description=__doc__)
+    parser.add_argument("--robots", nargs="*", default=[], metavar="FILE", help="further robots")
+    parser.add_argument("--floating", nargs="*", default=[], metavar="FILE", help="further robots with a free root")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes; 8 unless given")
+    parser.add_argument("--quick", action="store_true", help="fewer robots and questions")
+    args = parser.parse_args()
+    os.environ.setdefault("ORDERN_CACHE_DIR", tempfile.mkdtemp(prefix="ordern-gpu-"))
+    files = [(name, False) for name in args.robots] + [(name, True) for name in args.floating]
+    names: list[tuple[str, bool]] = [(name, False) for name in list(ROBOTS)[: 3 if args.quick else None]] + files
+    begun, failed, rows = time.perf_counter(), 0, []
+    tasks = [(name, free, part) for name, free in names for part in _parts(name, args.quick)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(args.jobs, mp_context=context) as pool:
+        for found in pool.map(_compared, tasks):
+            rows += found
+    for line in _agreement(rows):
+        print(line, flush=True)
+    failed += sum(not row["ok"] for row in rows)
+    print(f"agreement: {time.perf_counter() - begun:.0f} s, {len(rows)} comparisons, {failed} failed", flush=True)
+    for check in (libraries, pieces, places, streams):
+        try:
+            print(f"{check.__name__}: {check()}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"{check.__name__}: FAILED\n{traceback.format_exc()}", flush=True)
+    device = gpu.find_device()
+    print("\n".join(described(device)))
+    for name, free in [("puma560", False), ("quadruped", False), ("chain of 30", False), *files]:
+        print("\n".join(["", *robot_lines(measured_robot(made(name, free), device, 1 << 20))]), flush=True)
+    print(f"{failed} failed" if failed else "all is well")
+    return int(failed > 0)
+
+
+def _parts(name: str, quick: bool) -> list[tuple[str, str, str | None]]:
+    """Return the questions, data types and methods to compare for a robot."""
+    asked = [q for q in questions() if " " not in q.name]
+    known = [q for q in asked if q.name in MAIN or (name in ALL_QUESTIONS and not quick)]
+    found: list[tuple[str, str, str | None]] = []
+    for q in known:
+        methods = [m.name for m in on.methods(q.name)] if name == ALL_QUESTIONS[0] else [q.default]
+        found += [(q.name, dtype, m) for dtype in ("float64", "float32") for m in methods]
+    return found
+
+
+def _compared(task: tuple[str, bool, tuple[str, str, str | None]]) -> list[dict[str, Any]]:
+    """Return the error of one question of one robot in one data type, for this process's GPU."""
+    name, free, (question, dtype, method) = task
+    row: dict[str, Any] = {"robot": name, "question": question, "dtype": dtype, "method": method, "note": ""}
+    try:
+        robot = made(name, free)
+        settings: dict[str, Any] = {}
+        asked = robot.kernel
+        options = {q.name: q.options for q in questions()}[question]
+        last = robot.bodies[-1].name
+        usual = {"frame": last, "frames": [last, robot.bodies[0].name], "axes": "world", "kind": "classical"}
+        settings = {x: usual[x] for x in options}
+        try:
+            kernel = asked(question, method, **settings)
+            there = kernel.on("cuda")
+        except (on.ArgumentError, on.ModelError) as e:
+            return [{**row, "ok": True, "error": 0.0, "note": f"left out: {e}"}]
+        given = _given(kernel, dtype)
+        exact = kernel(*(x.astype(np.float64) for x in given))
+        found = there(*given)
+        size = max(float(np.abs(exact[np.isfinite(exact)]).max(initial=0.0)), 1e-300)
+        same = np.isfinite(exact) == np.isfinite(found)
+        error = float(np.abs(np.where(np.isfinite(exact) & np.isfinite(found), found - exact, 0.0)).max(initial=0.0))
+        turned = there(*(x[::-1] for x in given))[::-1]
+        note = "" if np.array_equal(turned, found, equal_nan=True) else "depends on the place in the batch"
+        note = note or ("" if same.all() else "NaN in other places")
+        limit = DOUBLE if dtype == "float64" else SINGLE
+        return [{**row, "error": error / size, "ok": not note and error / size <= limit, "note": note}]
+    except Exception as e:
+        return [{**row, "error": float("nan"), "ok": False, "note": f"{type(e).__name__}: {e}"}]
+
+
+def _given(kernel: on.Kernel, dtype: str) -> list[Any]:
+    """Return random arguments of a kernel."""
+    rng, model, found = np.random.default_rng(5), kernel.model, []
+    for port in kernel.ports:
+        shape = (STATES, *kernel.request.shape(port.kind))
+        x = model.random(rng, (STATES,)) if port.kind == "q" else rng.uniform(-1.0, 1.0, shape)
+        if port.name in ("dt", "smoothing", "t"):
+            x = rng.uniform(0.01, 0.1, shape)
+        found.append(np.asarray(x, dtype))
+    return found
+
+
+def _agreement(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the largest error of each robot, and all that failed."""
+    lines = [f"{'robot':32}{'double':>10}{'single':>10}  compared"]
+    for name in dict.fromkeys(row["robot"] for row in rows):
+        own = [row for row in rows if row["robot"] == name]
+        worst = [max((r["error"] for r in own if r["dtype"] == t), default=0.0) for t in ("float64", "float32")]
+        left = sum(r["note"].startswith("left out") for r in own)
+        short = os.path.basename(name)
+        lines.append(f"{short:32}{worst[0]:10.1e}{worst[1]:10.1e}  {len(own) - left} ({left} left out)")
+    for row in rows:
+        if not row["ok"]:
+            words = f"{row['question']} by {row['method']}, {row['dtype']}: {row['error']:.1e} {row['note'][:300]}"
+            lines.append(f"FAILED {row['robot']}: {words}")
+    for note in sorted({row["note"] for row in rows if row["note"].startswith("left out")}):
+        lines.append(note[:200])
+    return lines
+
+
+def _case(n: int = 1000) -> tuple[on.Robot, Any, list[Any], Any]:
+    robot = on.load("puma560")
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(-1.0, 1.0, (n, 6)) for _ in range(3)]
+    return robot, robot.kernel("forward_dynamics").on("cuda"), given, robot.forward_dynamics(*given)
+
+
+def libraries() -> str:
+    """Compare arrays of all libraries that are installed."""
+    robot, kernel, given, expected = _case()
+    limit, told = 1e-13 * np.abs(expected).max(), []
+    found = kernel(*map(gpu.array, given)).numpy()
+    assert np.abs(found - expected).max() < limit
+    if find_spec("torch"):
+        import torch
+
+        if torch.cuda.is_available():
+            tensors = [torch.as_tensor(x, device="cuda") for x in given]
+            answer = kernel(*tensors)
+            assert answer.is_cuda and np.abs(answer.cpu().numpy() - expected).max() < limit
+            wide = torch.cat(tensors, dim=1)  # rows with gaps
+            answer = kernel(*(wide[:, 6 * k : 6 * k + 6] for k in range(3)))
+            assert np.abs(answer.cpu().numpy() - expected).max() < limit
+            handed = torch.from_dlpack(kernel(*map(gpu.array, given)))
+            assert np.abs(handed.cpu().numpy() - expected).max() < limit
+            told.append(f"torch {torch.__version__}")
+    if find_spec("cupy"):
+        import cupy
+
+        arrays = [cupy.asarray(x) for x in given]
+        answer = kernel(*arrays)
+        assert isinstance(answer, cupy.ndarray) and np.abs(answer.get() - expected).max() < limit
+        answer = robot.forward_dynamics(*arrays)
+        assert isinstance(answer, cupy.ndarray) and np.abs(answer.get() - expected).max() < limit
+        handed = cupy.from_dlpack(kernel(*map(gpu.array, given)))
+        assert np.abs(handed.get() - expected).max() < limit
+        told.append(f"cupy {cupy.__version__}")
+    if find_spec("jax"):
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        if jax.default_backend() == "gpu":
+            arrays = [jax.numpy.asarray(x) for x in given]
+            for _ in range(20):
+                answer = kernel(*(x + 0.0 for x in arrays))
+            assert np.abs(np.asarray(answer) - expected).max() < limit
+            told.append(f"jax {jax.__version__} ({type(answer).__name__})")
+    return ", ".join(["ordern.gpu", *told])
+
+
+def pieces() -> str:
+    """Compare a large batch of NumPy, and measure it with its copies."""
+    robot, _, given, _ = _case(1 << 21)
+    expected = robot.forward_dynamics(*given)
+    found = robot.forward_dynamics(*given, device="cuda")
+    assert np.abs(found - expected).max() < 1e-13 * np.abs(expected).max()
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        robot.forward_dynamics(*given, out=found, device="cuda")
+        times.append(time.perf_counter() - begun)
+    size = found.nbytes + sum(x.nbytes for x in given)
+    return f"{len(found) / min(times) / 1e6:.0f} M states/s with copies, {size / min(times) / 1e9:.1f} GB/s"
+
+
+def places() -> str:
+    """Compare broadcasting, sets of parameters and derivatives."""
+    robot, _, (q, v, tau), _ = _case(64)
+    told = 0
+    for call in (
+        lambda d: robot.forward_dynamics(q.reshape(8, 8, 6), v[:8, None], tau[0], device=d),
+        lambda d: robot.vary(mass=np.linspace(1.0, 2.0, 64)[:, None] * np.ones(len(robot.bodies))).forward_dynamics(
+            q, v, tau, device=d
+        ),
+        lambda d: robot.jvp("forward_dynamics", (q, v, tau), (v, None, tau), device=d),
+        lambda d: robot.vjp("inverse_dynamics", (q, v, tau), tau, device=d).q,
+        lambda d: robot.derivatives.forward_dynamics(q, v, tau, device=d).q,
+        lambda d: robot.hvp("inverse_dynamics", (q, v, tau), tau, (v, v, v), device=d).q,
+    ):
+        expected = call("cpu")
+        assert np.abs(call("cuda") - expected).max() < 1e-12 * np.abs(expected).max()
+        told += 1
+    closed = on.load("stewart-platform")
+    q0 = np.tile(closed.assemble().q, (16, 1))
+    zero = np.zeros((16, closed.nv))
+    expected = closed.forward_dynamics(q0, zero, zero)
+    found = closed.forward_dynamics(q0, zero, zero, device="cuda")
+    assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
+    return f"{told + 1} ways to call agree"
+
+
+def streams() -> str:
+    """Run in a stream of PyTorch, among its own work, without waiting."""
+    if not find_spec("torch"):
+        return "needs torch"
+    import torch
+
+    _, kernel, given, expected = _case(1 << 16)
+    side = torch.cuda.Stream()
+    host = [torch.as_tensor(x).pin_memory() for x in given]
+    with torch.cuda.stream(side):
+        for _ in range(10):
+            tensors = [x.to("cuda", non_blocking=True) for x in host]
+            for _ in range(20):
+                tensors[2] = tensors[2] * 1.0
+            answer = kernel(*tensors)
+            del tensors
+            answer = answer * 2.0
+    side.synchronize()
+    assert np.abs(answer.cpu().numpy() - 2.0 * expected).max() < 1e-13 * np.abs(expected).max()
+    tensors = [x.cuda() for x in host]
+    torch.cuda.synchronize()
+    begun = time.perf_counter()
+    for _ in range(200):
+        kernel(*tensors)
+    taken = time.perf_counter() - begun
+    torch.cuda.synchronize()
+    return f"a call of a kernel with tensors takes {taken / 200 * 1e6:.0f} us"
