@@ -22,6 +22,7 @@ OPTIONAL = {
     "collada": "pycollada",
     "distributed": "dask[distributed]",
     "example_robot_data": "example-robot-data",
+    "flatbuffers": "flatbuffers",
     "gymnasium": "gymnasium",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "jax": "jax",

@@ -135,6 +135,9 @@ def _require_core(
 
 def broadcast_named(what: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape that batches of these shapes broadcast to; raise an error that lists them if they do not."""
+    different = {shape for shape in shapes.values() if shape}
+    if len(different) < 2:  # also where the lengths are symbols of a library
+        return next(iter(different), ())
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:

@@ -18,11 +18,12 @@ from ..operators import Operator, operator_of
 from ..trees import register
 from .external import external_forces
 from .primitive import call
+from .targets import handlers
 
 if TYPE_CHECKING:
     from ...kernel import Kernel
 
-__all__ = ["answer", "delegate"]
+__all__ = ["answer", "delegate", "handlers"]
 
 register()
 

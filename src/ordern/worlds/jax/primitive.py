@@ -14,7 +14,6 @@ So gradients are products with matrices that are never formed, and derivatives o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,7 +45,8 @@ def call(operator: Operator, operands: Sequence[Any], threads: int | None) -> An
 def _batch(operator: Operator, operands: Sequence[Any]) -> tuple[int, ...]:
     """Return the batch shape of all operands together."""
     shapes = [x.shape[: len(x.shape) - len(i.shape)] for x, i in zip(operands, operator.inputs, strict=True)]
-    return np.broadcast_shapes(*shapes)
+    found: tuple[int, ...] = jax.numpy.broadcast_shapes(*shapes)  # lengths may be symbols, for `jax.export`
+    return found
 
 
 # shapes ---------------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _on_cpu(ctx: Any, *operands: Any, operator: Operator, threads: int | None) -
 def _whole(x: Any, core: tuple[int, ...], batch: tuple[int, ...]) -> Any:
     """Return an operand with one state, or with the whole batch."""
     own = x.shape[: x.ndim - len(core)]
-    if own == batch or math.prod(own) == 1:
+    if own == batch or all(isinstance(n, int) and n == 1 for n in own):
         return x
     return jax.numpy.broadcast_to(x, (*batch, *core))
 

@@ -21,11 +21,19 @@ from ...forking import COMPILING
 from ..operators import Operator
 from .handler import MOST_INPUTS, handler
 
-__all__ = ["target"]
+__all__ = ["handlers", "target"]
 
 _known: dict[str, Any] = {}
 """What the handlers need, by their names."""
 _numbers = itertools.count(1)
+
+
+def handlers() -> tuple[str, ...]:
+    """Return the names of all functions of robots that JAX knows so far, for `jax.export`.
+
+    A function is known when it was called, or lowered (`jax.jit(f).lower(...)`), for a data type.
+    """
+    return tuple(_known)
 
 
 def target(operator: Operator, dtype: str, threads: int | None) -> str:

@@ -1,0 +1,142 @@
+"""Handlers while JAX runs: devices, threads, memory, and functions that were exported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.worlds.jax import handlers
+
+ARM = on.load("double-pendulum")
+
+SHARDED = """
+import jax, jax.numpy as jnp, numpy as np, ordern as on
+from jax.sharding import PartitionSpec as P
+jax.config.update("jax_enable_x64", True)
+assert len(jax.devices()) == 2
+robot, rng = on.load("double-pendulum"), np.random.default_rng(0)
+q, v, tau = rng.standard_normal((3, 8, 2))
+mesh = jax.sharding.Mesh(jax.devices(), ("batch",))
+rows, whole = P("batch"), P()
+def gradient(q, v, tau):
+    return jax.grad(lambda q, tau: jnp.sin(robot.forward_dynamics(q, v, tau)).sum(), (0, 1))(q, tau)
+expected = robot.forward_dynamics(q, v, tau[0])
+slope = gradient(jnp.asarray(q), v, tau[0])
+for check in (True, False):
+    specs = {"in_specs": (rows, rows, whole), "out_specs": rows, "check_vma": check}
+    sharded = jax.shard_map(robot.forward_dynamics, mesh=mesh, **specs)
+    found = jax.jit(sharded)(q, v, tau[0])
+    assert len(found.sharding.device_set) == 2
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+def parts(q, v, tau):
+    by_q, by_tau = gradient(q, v, jax.lax.pcast(tau, "batch", to="varying"))
+    return by_q, jax.lax.psum(by_tau, "batch")
+sharded = jax.shard_map(parts, mesh=mesh, in_specs=(rows, rows, whole), out_specs=(rows, whole))
+for x, y in zip(jax.jit(sharded)(q, v, tau[0]), slope):
+    np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+print("same")
+"""
+
+EXPORTED = """
+import sys, jax, jax.export, numpy as np, ordern as on
+jax.config.update("jax_enable_x64", True)
+robot = on.load("double-pendulum")
+robot.forward_dynamics(*(jax.numpy.zeros(2),) * 3)  # tells JAX the function of this robot
+function = jax.export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
+np.save(sys.argv[2], function.call(np.ones((4, 2)), np.ones((4, 2)), np.ones((4, 2))))
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _double() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def _python(code: str, *arguments: str, **variables: str) -> str:
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, check=False, env={**os.environ, **variables}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_batches_are_sharded_over_devices() -> None:
+    assert "same" in _python(SHARDED, XLA_FLAGS="--xla_force_host_platform_device_count=2", JAX_PLATFORMS="cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.needs("flatbuffers")
+def test_exported_functions_run_in_another_process(tmp_path: Path) -> None:
+    (count,) = jax.export.symbolic_shape("n")
+    shape, function = jax.ShapeDtypeStruct((count, 2), jnp.float64), jax.jit(ARM.forward_dynamics)
+    function(*(jnp.zeros((1, 2)),) * 3)
+    checks = [jax.export.DisabledSafetyCheck.custom_call(name) for name in handlers()]
+    exported = jax.export.export(function, disabled_checks=checks)(shape, shape, shape)
+    (tmp_path / "function").write_bytes(exported.serialize())
+    _python(EXPORTED, str(tmp_path / "function"), str(tmp_path / "found.npy"), JAX_PLATFORMS="cpu")
+    ones = np.ones((4, 2))
+    assert np.array_equal(np.load(tmp_path / "found.npy"), ARM.forward_dynamics(ones, ones, ones))
+
+
+@pytest.mark.slow
+def test_calls_from_several_threads_do_not_mix() -> None:
+    rng = np.random.default_rng(1)
+    batches = [rng.standard_normal((3, n, 2)) for n in (1, 7, 500, 40_000)]
+    function = jax.jit(ARM.forward_dynamics)
+    wrong: list[int] = []
+
+    def run(k: int) -> None:
+        expected = ARM.forward_dynamics(*batches[k])
+        with jax.enable_x64(True):  # which each thread has for itself
+            for _ in range(40):
+                if not np.array_equal(function(*batches[k]), expected):
+                    wrong.append(k)
+
+    workers = [threading.Thread(target=run, args=(k % 4,)) for k in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("count", [1, 3, 1000])
+def test_threads_give_the_same(count: int) -> None:
+    q, v, tau = np.random.default_rng(2).standard_normal((3, count, 2))
+    expected = ARM.forward_dynamics(q, v, tau)
+    for threads in (1, 2, 5):
+        assert np.array_equal(ARM.forward_dynamics(jnp.asarray(q), v, tau, threads=threads), expected)
+    assert ARM.forward_dynamics(jnp.zeros((0, 2)), v[0], tau[0]).shape == (0, 2)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow() -> None:
+    resource = pytest.importorskip("resource")
+    q, v, tau = (jnp.asarray(x) for x in np.random.default_rng(3).standard_normal((3, 2000, 2)))
+    gradient = jax.jit(jax.grad(lambda q: ARM.forward_dynamics(q, v, tau).sum()))
+
+    def used() -> int:
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+    def many() -> None:
+        for k in range(300):
+            gradient(q).block_until_ready()
+            ARM.vary(mass=1.0 + 0.001 * jnp.ones(2) * k).gravity_force(q).block_until_ready()
+
+    many()
+    before = used()
+    many()
+    many()
+    assert used() - before < 20_000  # kB
