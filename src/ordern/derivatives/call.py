@@ -20,6 +20,7 @@ from ..arguments import AnyArray
 from ..errors import ArgumentError, unknown_name
 from ..kernel.arguments import batch_of, broadcast_named, external_forces
 from ..kernel.declarations import Threads
+from ..kernel.elsewhere import is_elsewhere
 from ..kernel.settings import frame_list
 from ..model import core_shape
 from ..model.parameter_fields import FIELDS, hint_of
@@ -229,8 +230,8 @@ class Call:
     def _spread(self, name: str) -> AnyArray:
         """Return an argument with a dimension before those of one state."""
         kind = next(p.kind for p in self.asked.inputs if p.name == name)
-        rank = len(core_shape(self.robot, kind))
-        array = np.asarray(self.given[name])
+        rank, array = len(core_shape(self.robot, kind)), self.given[name]
+        array = array if is_elsewhere([array]) else np.asarray(array)
         return array.reshape((*array.shape[: array.ndim - rank], 1, *array.shape[array.ndim - rank :]))
 
     def split(self, title: str, names: tuple[str, ...], answer: tuple[int, ...]) -> Callable[[AnyArray], Any]:
@@ -276,15 +277,18 @@ class Call:
         """Return rates with dimensions for the unit tangents of arguments after those of the answer, not before."""
         start = rates.ndim - len(names) - len(answer)
         ends = [k - len(names) for k in range(len(names))]
-        moved = np.moveaxis(rates, [start + k for k in range(len(names))], ends)
+        starts = [start + k for k in range(len(names))]
+        move = getattr(rates, "movedim", None)  # NumPy's function does not know tensors
+        moved = np.moveaxis(rates, starts, ends) if move is None else move(starts, ends)
         shape = [n for x in names for n in self.tangent_shape(x)]
         return moved.reshape((*rates.shape[:start], *answer, *shape))
 
     @property
     def dtype(self) -> Any:
         """The data type of the answer: single precision if all arguments have it."""
-        single = all(np.asarray(self.given[x]).dtype == np.float32 for x in self.explicit)
-        return np.float32 if single else np.float64
+        given = [self.given[x] for x in self.explicit]
+        kinds = (x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype for x in given)
+        return np.float32 if all(str(x).endswith("float32") for x in kinds) else np.float64
 
     @property
     def batch(self) -> tuple[int, ...]:

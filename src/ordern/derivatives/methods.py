@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..kernel.declarations import Answering, Array, Device, Threads, delegated
+from ..kernel.elsewhere import is_elsewhere
 from ..kernel.place import PLACE, placed
 from ..model import Model
 from ..model.parameter_fields import FIELDS
@@ -133,6 +134,11 @@ class DerivativeMethods(Answering, Model):
         """Return the derivatives of a function that keeps loops closed; None for another function or a tree."""
         if question not in CLOSED or not (self.nc or question == "actuation"):
             return None
+        if is_elsewhere(list(arguments.values() if isinstance(arguments, Mapping) else arguments)):
+            raise ArgumentError(
+                f"derivatives of {question} of {self.name!r}, which keeps loops closed, are for NumPy arrays; other "
+                "array libraries differentiate `forward_dynamics` and `closed_dynamics` themselves"
+            )
         from ..loops.derivatives import closed_derivatives
 
         return closed_derivatives(cast("Robot", self), question, arguments, settings, method, threads)

@@ -14,6 +14,7 @@ from ..model import BASE, Model, core_shape
 from ..model.parameter_sets import varied_place
 from ..model.ports import port_kind
 from ..rotations import rotate
+from .elsewhere import delegate
 
 __all__ = ["Arguments", "batch_of", "broadcast_named", "external_forces", "stored"]
 
@@ -172,6 +173,9 @@ def external_forces(model: Model, external: Any) -> Any:
     """
     if not isinstance(external, Mapping):
         return external
+    elsewhere = delegate("external_forces", model, external)
+    if elsewhere is not None:
+        return elsewhere(model, external)
     shapes: dict[Any, tuple[int, ...]] = {}
     placed = []
     for name, wrench in external.items():

@@ -158,6 +158,11 @@ class Derivative(Operator):
                 f"{request.model.name!r} is not compiled as a whole; use the default method, or `robot.jvp` and "
                 "`robot.vjp` on NumPy arrays"
             )
+        if request.reads_values:
+            raise ArgumentError(
+                f"{base.name}: derivatives by parameters have no derivatives in other array libraries; give the "
+                "parameters as arrays of the library, robot.vary(...), which then differentiates by them"
+            )
         if NUMBERS in wrt and request.way == "rolled":
             raise ArgumentError(
                 f"derivatives of {base.name} by parameters: {request.model.name!r} has {request.model.nv} freedoms; "
@@ -191,13 +196,16 @@ class Numbers:
         rolled = _with_way(request).way == "rolled"
         self.rows = varied_rows(request.model, request.algorithm.regroup and not rolled)
         self.scalars: list[Any] = self.rows.wide if rolled else list(self.rows.nodes)
+        self._affine = self.rows.is_affine or request.reads_values
+        if request.reads_values:
+            self.scalars = list(self.rows.leaves)
         """The numbers as nodes of the graph of the rows."""
         self.count = len(self.scalars)
 
     @cached_property
     def map(self) -> tuple[AnyArray, AnyArray] | None:
         """A (values, numbers) and b (numbers) of numbers = values A + b; None if they are not sums of multiples."""
-        return self.rows.matrix(self.scalars) if self.rows.is_affine else None
+        return self.rows.matrix(self.scalars) if self._affine else None
 
     def of(self, values: Any, array: Callable[[AnyArray], Any] = np.asarray) -> Any:
         """Return the numbers (..., count) for values (..., n); `array` makes an array of their kind and data type."""

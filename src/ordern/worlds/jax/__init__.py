@@ -53,6 +53,7 @@ def delegate(name: str) -> Callable[..., Any] | None:
     found: dict[str, Callable[..., Any]] = {
         **{"forward_dynamics": accelerations, "closed_dynamics": closed_dynamics, "rollout": rollout},
         **{"vary": vary, "with_parameters": with_parameters, "mass": total_mass},
+        "external_forces": external_forces,
     }
     return found.get(name)
 

@@ -56,6 +56,11 @@ def _stored(operator: Operator, threads: int | None, given: Sequence[Tensor], ou
 
 def delegate(name: str) -> Callable[..., Any] | None:
     """Return the function that stands for a method of robots; None if there is no such function."""
+    from .closed import accelerations, closed_dynamics
     from .rollout import rollout
 
-    return {"rollout": rollout}.get(name)
+    found: dict[str, Callable[..., Any]] = {
+        **{"forward_dynamics": accelerations, "closed_dynamics": closed_dynamics, "rollout": rollout},
+        "external_forces": external_tensor,
+    }
+    return found.get(name)
