@@ -1,8 +1,8 @@
 """PyTorch: functions of robots take tensors and return tensors, with gradients.
 
-`library` registers the operators of ordern with PyTorch, and `table` knows what these operators have to know of each
-other. `tensors` checks arguments, and `numbers` computes those of varied robots. `compiling` is for `torch.compile`,
-and `cuda` the place for a runtime on GPUs.
+`library` registers the operators of ordern with PyTorch; `table` has what they need to know about each. `native` makes
+operators of functions of NumPy arrays, such as those of `rollout`. `closed` is for robots with loops. `tensors` checks
+arguments, `numbers` and `parameters` are for varied robots. `compiling` is for `torch.compile`, `cuda` for GPUs.
 """
 
 from __future__ import annotations
@@ -57,10 +57,12 @@ def _stored(operator: Operator, threads: int | None, given: Sequence[Tensor], ou
 def delegate(name: str) -> Callable[..., Any] | None:
     """Return the function that stands for a method of robots; None if there is no such function."""
     from .closed import accelerations, closed_dynamics
+    from .parameters import total_mass, vary, with_parameters
     from .rollout import rollout
 
     found: dict[str, Callable[..., Any]] = {
         **{"forward_dynamics": accelerations, "closed_dynamics": closed_dynamics, "rollout": rollout},
+        **{"vary": vary, "with_parameters": with_parameters, "mass": total_mass},
         "external_forces": external_tensor,
     }
     return found.get(name)

@@ -15,19 +15,24 @@ from typing import Any
 import torch
 
 from ...kernel.tracing import READERS
+from ...model.variation import with_values
 
 __all__ = ["traced"]
 
-_CALLS: dict[str, tuple[Any, str, Any, Any]] = {}
-"""The calls in compiled graphs: the robot, the name of its method, and the arguments, with marks for tensors."""
+_CALLS: dict[str, tuple[Any, str, Any, Any, bool]] = {}
+"""The calls in compiled graphs: the robot, the name of its method, the arguments, with marks for tensors, and whether
+the first tensor has the parameters of the robot."""
 _MARK = "tensor of a compiled call"
 
 
 def traced(robot: Any, name: str, given: Any, named: Any) -> Any:
     """Return the answer of a method of a robot while the compiler reads it."""
     tensors: list[torch.Tensor] = []
-    marked = _marked(given, tensors), _marked(named, tensors)
-    key = _remembered(robot, name, *marked)
+    variation = getattr(robot, "variation", None)
+    if variation is not None:
+        _marked(variation.values, tensors)
+    varied = len(tensors) > 0
+    key = _remembered(robot, name, _marked(given, tensors), _marked(named, tensors), varied)
     return _run(key, *tensors)
 
 
@@ -57,17 +62,19 @@ def _filled(x: Any, tensors: tuple[torch.Tensor, ...]) -> Any:
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _remembered(robot: Any, name: str, given: Any, named: Any) -> str:
+def _remembered(robot: Any, name: str, given: Any, named: Any, varied: bool) -> str:
     """Keep a call, and return its key. The compiler calls this function once for each call that it reads."""
     key = f"{name} of {getattr(robot, 'name', robot)} {secrets.token_hex(8)}"
-    _CALLS[key] = robot, name, given, named
+    _CALLS[key] = robot, name, given, named, varied
     return key
 
 
 @torch.compiler.allow_in_graph  # type: ignore[untyped-decorator]
 def _run(key: str, *tensors: torch.Tensor) -> Any:
     """Run a method of a robot; the graph of the compiler has a call of this function."""
-    robot, name, given, named = _CALLS[key]
+    robot, name, given, named, varied = _CALLS[key]
+    if varied:
+        robot = with_values(robot, tensors[0])
     return getattr(type(robot), name)(robot, *_filled(given, tensors), **_filled(named, tensors))
 
 
