@@ -35,6 +35,7 @@ from . import (
     second_derivatives,
     simulate,
     single,
+    tensors,
     threads,
 )
 from .harness import CASES, ratio_table, settings
@@ -44,6 +45,7 @@ THEMES = (
     *(
         batches,
         single,
+        tensors,
         derivatives,
         second_derivatives,
         linearise,

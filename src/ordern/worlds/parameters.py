@@ -177,8 +177,8 @@ def _changed(
             shape = ()
         if shape[len(shape) - rank :] != core:
             raise ArgumentError(
-                f"{what} has shape {tuple(found.shape)}, which does not broadcast to (..., {', '.join(map(str, core))}): give "
-                "one for all, one for each, or a dictionary by name"
+                f"{what} has shape {tuple(found.shape)}, which does not broadcast to (..., "
+                f"{', '.join(map(str, core))}): give one for all, one for each, or a dictionary by name"
             )
         return xp.spread(found, shape)
     for name, value in change.items():
