@@ -14,11 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import ordern as on
 from ordern.compile.pipeline import Request, layout_of
 from ordern.compile.ptx.code import PtxCode
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
+from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS, write_rollout
 from ordern.compile.run.engine import Engine, compile_object
+from ordern.simulate.integrators.native import step_requests
+from ordern.simulate.integrators.rk_step import fixed_step
+from ordern.simulate.integrators.tableaus import tableau as tableau_of
 from tests.tolerances import HUNG
 
 Array = np.ndarray[Any, Any]
@@ -42,8 +47,44 @@ def run_here(
     tables = np.frombuffer(code.tables or bytes(16), np.uint8)
     words = [x for a in rows for x in (a.ctypes.data, a.shape[1] if len(a) > 1 else 0)]
     words += [result.ctypes.data, output.size, workspace.ctypes.data, tables.ctypes.data, n]
+    _run_all(engine, code, words, blocks, "call void %wait()" in written.ir)
+    return result.reshape(n, *output.shape), code
+
+
+def rollout_here(
+    robot: on.Robot, method: str, arrays: dict[str, Array], steps: int, every: int, plan: Plan | None = None
+) -> tuple[Array, Array]:
+    """Run the kernel of a rollout; `arrays` are its arguments by name, those over time as (n, steps or 1, size)."""
+    tableau = tableau_of(method)
+    given = {"feedback": "goal" in arrays, "external": "external" in arrays}
+    requests = step_requests(robot, tableau, None, **given)
+    dtype = arrays["q0"].dtype.name
+    ir, code = write_rollout(
+        robot, requests, lambda m, q, v: fixed_step(m, tableau, q, v), dtype, plan=plan, on_device=False
+    )
+    engine = Engine(compile_object(ir), [code.entry])
+    n, rows = len(arrays["q0"]), 1 + steps // every
+    out = {"q": np.full((n, rows, robot.nq), np.nan, dtype), "v": np.full((n, rows, robot.nv), np.nan, dtype)}
+    words = dict.fromkeys(ROLLOUT_PARAMETERS, 0) | {"steps": steps, "every": every, "n": n}
+    for name, x in arrays.items():
+        words[name] = x.ctypes.data
+        if name != "numbers":
+            words[f"{name}_stride"] = x[0].size if len(x) > 1 else 0
+        if x.ndim > 2:
+            words[f"{name}_step"] = x.shape[2] if x.shape[1] > 1 else 0
+    for name, x in out.items():
+        words |= {f"{name}_out": x.ctypes.data, f"{name}_stride": x[0].size, f"{name}_row": x.shape[2]}
+    blocks = -(-n // code.states)
+    _run_all(engine, code, list(words.values()), blocks, "call void %wait()" in ir)
+    return out["q"], out["v"]
+
+
+Wait = ctypes.CFUNCTYPE(None)
+
+
+def _run_all(engine: Engine, code: PtxCode, words: list[int], blocks: int, together: bool) -> None:
+    """Run all threads of all blocks; `together` if the threads of a block wait for each other."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(words) + 3), Wait)(engine.address(code.entry))
-    together = "call void %wait()" in written.ir  # the threads of a block wait for each other
     for block in range(blocks):
         calls = [partial(function, *words, thread, block, blocks) for thread in range(code.block)]
         if together:
@@ -51,10 +92,6 @@ def run_here(
         else:
             for call in calls:
                 call(Wait())
-    return result.reshape(n, *output.shape), code
-
-
-Wait = ctypes.CFUNCTYPE(None)
 
 
 def _run_together(calls: Sequence[Callable[[Any], None]]) -> None:

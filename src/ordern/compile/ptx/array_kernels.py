@@ -29,7 +29,7 @@ from ..emit.target import Target
 from ..trace.layout import Layout, Operand
 from .code import PtxCode
 from .emitter import GLOBAL, Row
-from .entry import NAME, Frame
+from .entry import NAME, Frame, parameters_of
 from .machine import assembly, thread_target
 from .plan import straight_plan
 from .spills import Schedule
@@ -40,6 +40,8 @@ __all__ = ["Shape", "array_code", "shape_of"]
 _PARTS = ("apart", "first", "step", "scale", "state")
 _COPIED = 128
 """Threads of a block that copies."""
+_NOTHING = Operand("out", (1,))
+"""The result that all kernels have among their parameters, which is not used here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,9 @@ class _ArrayFrame(Frame):
     def __init__(self, target: Target, shape: Shape, block: int, on_device: bool) -> None:
         self._shape = shape
         names = range(len(shape.columns))
-        parts = [f"{GLOBAL} %table{k}, " + ", ".join(f"i64 %table{k}_{part}" for part in _PARTS) for k in names]
-        nothing = Layout((), Operand("out", (1,)), 1)
-        super().__init__(target, nothing, block, on_device, (*parts, "i64 %rows, i64 %states"))
+        parts = [x for k in names for x in (f"{GLOBAL} %table{k}", *(f"i64 %table{k}_{part}" for part in _PARTS))]
+        common = parameters_of(Layout((), _NOTHING, 1))
+        super().__init__(target, [*common, *parts, "i64 %rows", "i64 %states"], block, on_device)
 
     @contextmanager
     def element(self, written: int) -> Iterator[list[_Element]]:
@@ -150,6 +152,8 @@ def written(step: Apply | Copy, shape: Shape, dtype: str, arch: str, on_device: 
                     stores.setdefault(x.index, []).append((row, k))
                 else:
                     entry.e.store(entry.e.constant(float(x)), row, k)
-        layout = Layout(inputs, entry.layout.output, 1)
-        StraightWriter(entry.e, layout, elements, plan, Schedule(), None).write(roots, stores)
+        layout = Layout(inputs, _NOTHING, 1)
+        with entry.e.block():
+            writer = StraightWriter(entry.e, layout, elements, plan, Schedule(), None)
+            writer.write(roots, stores, entry.named["%n"])
     return entry.text(plan.registers), plan.block, plan.registers

@@ -34,7 +34,7 @@ def write_columns(entry: Entry, code: StraightCode, writer: Callable[[Sequence[R
     end += len(outside)
     with entry.state(end) as arguments:
         stores = _stores(entry, code, arguments, arrays, outside)
-        writer(arguments.inputs).write(code.roots, stores)
+        writer(arguments.inputs).write(code.roots, stores, entry.named["%n"])
         _loops(entry, code, arguments.workspace, arrays, outside)
         for k, x in enumerate(code.results):
             if isinstance(x, Kept):

@@ -7,7 +7,7 @@ a function that waits for the other threads. This is how tests run it without a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ...records import dataclass
@@ -17,7 +17,7 @@ from ..trace.layout import Layout
 from .emitter import GLOBAL, SHARED, Row, ThreadEmitter
 from .spills import Slots
 
-__all__ = ["NAME", "Arguments", "Entry", "Frame"]
+__all__ = ["NAME", "Arguments", "Entry", "Frame", "parameters_of"]
 
 NAME = "ordern_kernel"
 _REGISTERS = ("tid", "ctaid", "nctaid")
@@ -27,18 +27,12 @@ _REGISTERS = ("tid", "ctaid", "nctaid")
 class Frame:
     """Writes a kernel of blocks with so many threads."""
 
-    def __init__(
-        self, target: Target, layout: Layout, block: int, on_device: bool = True, further: tuple[str, ...] = ()
-    ) -> None:
-        """Begin a kernel for a layout; `further` parameters follow those of all kernels."""
-        self.layout, self.block, self.on_device = layout, block, on_device
-        parts = [f"{GLOBAL} noalias %in{k}, i64 %in{k}_stride" for k in range(len(layout.inputs))]
-        parts.append(f"{GLOBAL} noalias %out, i64 %out_stride, {GLOBAL} noalias %ws")
-        parts.append(f"{GLOBAL} noalias readonly %tables, i64 %n")
-        parts += further
+    def __init__(self, target: Target, parameters: Sequence[str], block: int, on_device: bool = True) -> None:
+        """Begin a kernel with parameters such as "i64 %n"."""
+        self.block, self.on_device = block, on_device
+        arguments = tuple(parameters)
         if not on_device:
-            parts.append(", ".join([*(f"i64 %{name}" for name in _REGISTERS), "ptr %wait"]))
-        arguments = tuple(x for part in parts for x in part.split(", "))
+            arguments += (*(f"i64 %{name}" for name in _REGISTERS), "ptr %wait")
         self.e = ThreadEmitter(target, arguments)
         self.named = {x.name: x for x in self.e.arguments}
         """The parameters, by their names."""
@@ -101,8 +95,24 @@ class Arguments:
     workspace: Row
 
 
+def parameters_of(layout: Layout) -> list[str]:
+    """Return the parameters of a kernel that answers a question: see `code.py`."""
+    found = [x for k in range(len(layout.inputs)) for x in (f"{GLOBAL} noalias %in{k}", f"i64 %in{k}_stride")]
+    return [
+        *found,
+        f"{GLOBAL} noalias %out",
+        "i64 %out_stride",
+        *(f"{GLOBAL} noalias %{x}" for x in ("ws", "tables")),
+        "i64 %n",
+    ]
+
+
 class Entry(Frame):
     """Writes a kernel with one state a thread."""
+
+    def __init__(self, target: Target, layout: Layout, block: int, on_device: bool = True) -> None:
+        super().__init__(target, parameters_of(layout), block, on_device)
+        self.layout = layout
 
     @contextmanager
     def state(self, workspace: int = 0) -> Iterator[Arguments]:

@@ -7,9 +7,10 @@ then spills a quarter less, and the derivatives of a quadruped are assembled in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...graph import Node, live
+from ..emit.builder import Value
 from ..trace.columns import StraightCode
 from ..trace.layout import Layout
 from .emitter import Row, ThreadEmitter
@@ -21,8 +22,6 @@ __all__ = ["StraightWriter", "read_ahead", "write_straight"]
 
 _PIECE = 1000
 """Operations of a basic block: the time in which LLVM selects instructions grows faster than the length of a block."""
-_ALWAYS = "%n"
-"""A number that is positive, which neither LLVM nor the assembler can know."""
 
 
 class StraightWriter:
@@ -36,30 +35,34 @@ class StraightWriter:
         plan: Plan,
         schedule: Schedule,
         slots: Slots | None,
+        given: Mapping[tuple[int, int], str] | None = None,
     ) -> None:
-        """Read arguments as early as the plan says; with a schedule, values wait in slots."""
+        """Read arguments as early as the plan says, unless they are `given`; with a schedule, values wait in slots."""
         self._e, self._rows, self._plan = e, rows, plan
         self._schedule, self._slots = schedule, slots
         self._held = [None if x.entries is None else {n: k for k, n in enumerate(x.entries)} for x in layout.inputs]
         self._names: dict[int, str] = {}
+        self._given = given or {}
 
-    def write(self, roots: Iterable[Node], stores: dict[int, list[tuple[Row, int]]]) -> None:
-        """Write what the roots need, and store nodes, by their index, at places."""
+    def write(self, roots: Iterable[Node], stores: dict[int, list[tuple[Row, int]]], always: Value) -> None:
+        """Write what the roots need, and store nodes, by their index, at places.
+
+        The branches between pieces leave the innermost loop or block unless `always` is positive, which it is.
+        """
         nodes = live(roots)
         work = [node for node in nodes if node.args]
         reads = read_ahead(work, self._plan.ahead)
-        with self._e.block():  # nothing leaves it, but that is not known
-            for position, node in enumerate(work):
-                if position and position % self._plan.piece == 0:
-                    self._e.leave_unless(self._e.const(_ALWAYS).differs(-position))
-                elif position and position % _PIECE == 0:
-                    self._e.begin_block()
-                for leaf in reads.get(position, ()):
-                    self._read(leaf)
-                self._operation(node, position, stores)
-            for node in nodes:
-                if not node.args:
-                    self._store(node, stores)
+        for position, node in enumerate(work):
+            if position and position % self._plan.piece == 0:
+                self._e.leave_unless(always.differs(-position))
+            elif position and position % _PIECE == 0:
+                self._e.begin_block()
+            for leaf in reads.get(position, ()):
+                self.operand(leaf)
+            self._operation(node, position, stores)
+        for node in nodes:
+            if not node.args:
+                self._store(node, stores)
 
     def _operation(self, node: Node, position: int, stores: dict[int, list[tuple[Row, int]]]) -> None:
         """Write an operation, with all that moves before and after it."""
@@ -86,6 +89,9 @@ class StraightWriter:
         return self._names[node.index]
 
     def _read(self, leaf: Node) -> None:
+        if leaf.data in self._given:
+            self._names[leaf.index] = self._given[leaf.data]
+            return
         k, n = leaf.data
         entries = self._held[k]
         self._names[leaf.index] = self._e.load(self._rows[k], n if entries is None else entries[n])
@@ -112,5 +118,6 @@ def write_straight(entry: Entry, code: StraightCode, writer: Callable[[Sequence[
                 stores.setdefault(x.index, []).append((arguments.output, k))
             else:
                 entry.e.store(entry.e.constant(float(x)), arguments.output, k)
-        writer(arguments.inputs).write(code.roots, stores)
+        with entry.e.block():
+            writer(arguments.inputs).write(code.roots, stores, entry.named["%n"])
     return 0

@@ -15,7 +15,7 @@ from ...graph import Node, Scalar
 from ..emit.builder import Value
 from ..emit.target import Target
 from ..trace.layout import Layout, Operand
-from .entry import Frame
+from .entry import Frame, parameters_of
 from .limbs import Division
 from .plan import Plan
 from .spills import Slots
@@ -35,7 +35,8 @@ class Team(Frame):
         self, target: Target, layout: Layout, warps: int, passed: int, asynchronous: bool, on_device: bool
     ) -> None:
         """Reserve shared memory for rows and for `passed` values; `asynchronous` copies need no registers."""
-        super().__init__(target, layout, GROUP * warps, on_device)
+        super().__init__(target, parameters_of(layout), GROUP * warps, on_device)
+        self.layout = layout
         self.warps, self._asynchronous = warps, asynchronous
         self._areas: list[int] = []
         for operand in (*layout.inputs, layout.output):
