@@ -98,7 +98,50 @@ class Kernel:
         call("cuLaunchKernel", self.function, grid, 1, 1, about["block"], 1, 1, size, None, pointers, None)
 
 
+def measure_rollout(device: Device, folder: Path, kernel: Kernel, repeat: int) -> str:
+    """Compare a short rollout with the reference, and measure a long one of which the last state is kept."""
+    about, dtype = kernel.about, np.dtype(kernel.about["dtype"])
+    with np.load(folder / f"{about['reference']}.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    n, some = about["batch"], len(arrays["q0"])
+    words = dict.fromkeys(about["parameters"], 0) | {"n": n}
+    memory = []
+    for name in ("q0", "v0", "tau", "numbers"):
+        x = arrays[name].astype(dtype)
+        if name != "numbers":
+            x = np.tile(x, (-(-n // some), 1))[:n]
+            words[f"{name}_stride"] = x.shape[1]
+        memory.append(device.put(x))
+        words[name] = memory[-1].value
+    sizes = {name: arrays[name].shape[1] for name in ("q", "v")}
+    for name, size in sizes.items():
+        memory.append(device.room(n * size * dtype.itemsize))
+        words |= {f"{name}_out": memory[-1].value, f"{name}_stride": size}
+    words |= {"steps": about["checked"], "every": about["checked"]}
+    kernel.launch(list(words.values()), n)
+    call("cuCtxSynchronize")
+    found = np.empty((n, sizes["v"]), dtype)
+    call("cuMemcpyDtoH_v2", ctypes.c_void_p(found.ctypes.data), memory[-1], ctypes.c_size_t(found.nbytes))
+    error = np.abs(found[:some] - arrays["v"]).max() / np.abs(arrays["v"]).max()
+    same = bool((found[-(n % some or some) :] == found[: n % some or some]).all())
+    words |= {"steps": about["steps"], "every": about["steps"]}
+    best = _seconds(kernel, list(words.values()), n, max(1, repeat // 5))
+    for p in memory:
+        call("cuMemFree_v2", p)
+    return _line(kernel, error, same, n * about["steps"] / best)
+
+
+def _line(kernel: Kernel, error: float, same: bool, rate: float) -> str:
+    about, warps = kernel.about, kernel.blocks * kernel.about["block"] // 32
+    return (
+        f"{about['name']:60s} registers {kernel.registers:3d} local {kernel.local:5d} warps {warps:2d} "
+        f"compile {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  {rate / 1e6:9.1f} M/s"
+    )
+
+
 def measure(device: Device, folder: Path, kernel: Kernel, repeat: int = 10) -> str:
+    if kernel.about.get("parameters"):
+        return measure_rollout(device, folder, kernel, repeat)
     about, dtype = kernel.about, np.dtype(kernel.about["dtype"])
     with np.load(folder / f"{about['reference']}.npz") as stored:
         given = [stored[f"in{k}"] for k in range(about["inputs"])]
@@ -113,7 +156,7 @@ def measure(device: Device, folder: Path, kernel: Kernel, repeat: int = 10) -> s
     workspace = device.room(resident * about["workspace"] * dtype.itemsize)
     tables = device.put(np.frombuffer((folder / f"{about['name']}.tables").read_bytes() or bytes(16), np.uint8))
     words = [w for p, x in zip(memory, rows, strict=True) for w in (p.value, x.shape[1])]
-    words += [out.value, width, workspace.value, tables.value, n, *about.get("further", [])]
+    words += [out.value, width, workspace.value, tables.value, n]
     kernel.launch(words, n)
     call("cuCtxSynchronize")
     found = np.empty((n, width), dtype)
@@ -124,12 +167,7 @@ def measure(device: Device, folder: Path, kernel: Kernel, repeat: int = 10) -> s
     best = _seconds(kernel, words, n, repeat)
     for p in (*memory, out, workspace, tables):
         call("cuMemFree_v2", p)
-    rate = n * about.get("steps", 1) / best / 1e6
-    warps = kernel.blocks * about["block"] // 32
-    return (
-        f"{about['name']:60s} registers {kernel.registers:3d} local {kernel.local:5d} warps {warps:2d} "
-        f"compile {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  {rate:9.1f} M/s"
-    )
+    return _line(kernel, error, same, n / best)
 
 
 def _seconds(kernel: Kernel, words: list[int], n: int, repeat: int) -> float:

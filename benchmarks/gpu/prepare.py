@@ -11,6 +11,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ import ordern as on
 from ordern.compile.ptx.machine import assembly
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
+from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS, write_rollout
+from ordern.simulate.integrators.native import step_requests
+from ordern.simulate.integrators.rk_step import fixed_step
+from ordern.simulate.integrators.tableaus import tableau
 from tests.robots import ROBOTS
 
 ARCH = "sm_90"
@@ -102,6 +107,49 @@ def cases() -> Iterator[Case]:
         yield Case("stewart-platform", "closed_dynamics", dtype, {"auto": None, **_threads(0, 128, pieces=(300,))})
 
 
+ROLLOUTS = {
+    "panda": {
+        "threads": Plan(128, 0, ANY, ANY),
+        "threadsp200": Plan(128, 0, ANY, 200),
+        "rows": Plan(0, 0, 0, ANY, team="rows"),
+    },
+    "go2": {
+        "threads": Plan(128, 0, 100, ANY),
+        "rows": Plan(0, 0, 0, ANY, team="rows"),
+        **_teams(0, 128, 96, teams=("limbs",)),
+    },
+    "talos": {"threads": Plan(128, 0, 100, 300), **_teams(0, 168, 128, 96, teams=("limbs",))},
+}
+CHECKED = 20
+"""Steps after which a rollout is compared with the reference."""
+
+
+def rollouts(folder: Path, pattern: str) -> Iterator[dict[str, Any]]:
+    """Write the kernels of rollouts, and references after some steps."""
+    method = tableau("semi-implicit-euler")
+    for (robot_name, plans), dtype in product(ROLLOUTS.items(), ("float32", "float64")):
+        wanted = {k: x for k, x in plans.items() if re.search(pattern, f"{robot_name}.rollout.{dtype}.{k}")}
+        if not wanted:
+            continue
+        robot, rng = robot_of(robot_name), np.random.default_rng(0)
+        q = robot.random(rng, (STATES,)).astype(np.float32).astype(float)
+        v, tau = (0.1 * rng.normal(size=(STATES, robot.nv)).astype(np.float32).astype(float) for _ in range(2))
+        ends = robot.rollout(q, v, tau[:, None], CHECKED, 1e-3, every=CHECKED)
+        numbers = np.zeros(5 + 2 * robot.nv)
+        numbers[:2] = 1e-3, 0.01
+        given = {"q0": q, "v0": v, "tau": tau, "numbers": numbers}
+        np.savez_compressed(folder / f"{robot_name}.rollout.npz", q=ends.q[:, -1], v=ends.v[:, -1], **given)
+        requests = step_requests(robot, method, None, feedback=False, external=False)
+        for kind, plan in wanted.items():
+            ir, code = write_rollout(robot, requests, lambda m, q, v: fixed_step(m, method, q, v), dtype, ARCH, plan)
+            name = f"{robot_name}.rollout.{dtype}.{kind}"
+            (folder / f"{name}.ptx.gz").write_bytes(gzip.compress(assembly(ir, ARCH).encode(), 1))
+            about = {k: getattr(code, k) for k in ("entry", "block", "states", "shared_bytes", "workspace")}
+            about |= {"name": name, "dtype": dtype, "reference": f"{robot_name}.rollout", "batch": 65_536}
+            yield about | {"parameters": ROLLOUT_PARAMETERS, "steps": 1000, "checked": CHECKED}
+            print(name, flush=True)
+
+
 def main(folder: Path, pattern: str = "") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     listed: list[dict[str, Any]] = []
@@ -124,7 +172,8 @@ def main(folder: Path, pattern: str = "") -> None:
             about |= {"name": name, "dtype": case.dtype, "reference": reference, "inputs": ports, "batch": case.batch}
             listed.append(about)
             print(name, flush=True)
-        (folder / "kernels.json").write_text(json.dumps(listed, indent=0))
+    listed += rollouts(folder, pattern)
+    (folder / "kernels.json").write_text(json.dumps(listed, indent=0))
 
 
 def _reference(folder: Path, name: str, robot: on.Robot, kernel: Any) -> int:
@@ -137,7 +186,7 @@ def _reference(folder: Path, name: str, robot: on.Robot, kernel: Any) -> int:
         more = [rng.normal(size=(STATES, robot.nv)) for _ in range(2)]
         given = [robot.random(rng, (STATES,)), *more][: len(kernel.ports)]
     given = [x.astype(np.float32).astype(float) for x in given]
-    np.savez(folder / f"{name}.npz", out=kernel(*given), **{f"in{k}": x for k, x in enumerate(given)})
+    np.savez_compressed(folder / f"{name}.npz", out=kernel(*given), **{f"in{k}": x for k, x in enumerate(given)})
     return len(given)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import ordern as on
 from ordern.compile.ptx import ptx_rollout
+from ordern.compile.ptx.plan import Plan
 from ordern.simulate.integrators.native import step_requests
 from ordern.simulate.integrators.rk_step import fixed_step
 from ordern.simulate.integrators.tableaus import tableau
@@ -47,14 +48,26 @@ def test_steps_are_those_of_rollout(method: str, dtype: str) -> None:
     assert_close(v, expected.v, allowed)
 
 
-def test_feedback_and_external_forces() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("team", ["rows", "limbs"])
+def test_warps_share_trajectories(team: str) -> None:
+    robot = on.load("quadruped")
+    arrays = _arrays(robot, "float64")
+    q, v = rollout_here(robot, "semi-implicit-euler", arrays, STEPS, 3, Plan(0, 0, 0, piece=300, team=team))
+    expected = robot.rollout(arrays["q0"], arrays["v0"], arrays["tau"], STEPS, DT, every=3)
+    assert_close(q, expected.q, ROUNDING)
+    assert_close(v, expected.v, ROUNDING)
+
+
+@pytest.mark.parametrize("plan", [None, Plan(0, 0, 0, piece=300, team="rows")], ids=["threads", "rows"])
+def test_feedback_and_external_forces(plan: Plan | None) -> None:
     robot, arrays = TREE, _arrays(TREE, "float64")
     rng = np.random.default_rng(2)
     goal, external = random_state(robot, 5, (1,))[0], rng.normal(size=(COUNT, STEPS, len(robot.bodies), 6))
     kp, kd = rng.uniform(1, 2, robot.nv), rng.uniform(0.1, 0.2, robot.nv)
     arrays["numbers"][5:] = *kp, *kd
     more = {"goal": goal[:, None], "external": external.reshape(COUNT, STEPS, -1)}
-    q, v = rollout_here(robot, "semi-implicit-euler", arrays | more, STEPS, STEPS)
+    q, v = rollout_here(robot, "semi-implicit-euler", arrays | more, STEPS, STEPS, plan)
     expected = robot.rollout(
         arrays["q0"],
         arrays["v0"],

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 from ...graph import Node
 from ...model import BASE, Model
 from ...records import dataclass
-from ..pipeline import Request
 
-__all__ = ["Division", "divided", "undivided"]
+__all__ = ["Division", "bodies_of", "divided", "undivided"]
 
 _SHARE = 0.3
 """The largest part of a robot's bodies that is a limb: each arm and leg of a humanoid robot is one."""
@@ -47,14 +46,21 @@ def undivided(work: list[Node]) -> Division:
     return Division([[work]], {}, 0)
 
 
-def divided(request: Request, results: Sequence[object], work: list[Node]) -> Division:
-    """Divide the work of a request among warps, or return it undivided if its results do not belong to bodies."""
-    model, numbers = request.model, _bodies_of_numbers(request)
-    outputs = _bodies(model, request.question.output)
+def divided(
+    model: Model,
+    inputs: Sequence[list[int] | None],
+    outputs: Sequence[int] | None,
+    results: Sequence[object],
+    work: list[Node],
+) -> Division:
+    """Divide work among warps, given the bodies of the numbers of arguments and results.
+
+    It stays undivided if the results do not belong to bodies, or if the robot has no limbs.
+    """
     limb = _limbs(model)
-    if outputs is None or len(outputs) != len(results) or max(limb, default=_TRUNK) < 1:
+    if outputs is None or len(outputs) != len(results) or max(limb, default=_TRUNK) < 1 or not work:
         return undivided(work)
-    units = _units(work, results, limb, numbers, outputs)
+    units = _units(work, results, limb, inputs, outputs)
     warp_of = _packed(work, units)
     phase = _phases(work, warp_of)
     if max(phase.values()) >= _MOST_PHASES:
@@ -62,25 +68,19 @@ def divided(request: Request, results: Sequence[object], work: list[Node]) -> Di
     return _division(work, warp_of, phase)
 
 
-def _bodies(model: Model, kind: str) -> list[int] | None:
+def bodies_of(model: Model, kind: str) -> list[int] | None:
     """Return the body of each number of an argument or result, or None if its numbers do not belong to bodies."""
     t = model.tables
-    start, size = {
-        "q": (t.q_start, [c.type.nq for c in model.joints]),
-        "v": (t.v_start, [c.type.nv for c in model.joints]),
-    }.get("v" if kind == "f" else kind, (None, []))
     if kind == "bodies":
         return [body for body in range(len(model.bodies)) for _ in range(6)]
-    if start is None:
+    if kind not in ("q", "v", "f"):
         return None
+    start = t.q_start if kind == "q" else t.v_start
+    size = [c.type.nq if kind == "q" else c.type.nv for c in model.joints]
     found = [BASE] * (model.nq if kind == "q" else model.nv)
     for body in reversed(range(len(model.bodies))):  # of joints that follow one another, the first one counts
         found[start[body] : start[body] + size[body]] = [body] * size[body]
     return found
-
-
-def _bodies_of_numbers(request: Request) -> list[list[int] | None]:
-    return [_bodies(request.model, port.kind) for port in request.ports]
 
 
 def _limbs(model: Model) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import ArgumentError, CompileError
 from ..emit.target import Host, Target, host
 
-__all__ = ["DATA_LAYOUT", "assembly", "generation", "thread_target"]
+__all__ = ["ASYNCHRONOUS", "DATA_LAYOUT", "assembly", "generation", "thread_target"]
 
 _VERSIONS = {70: 60, 75: 63, 80: 70, 86: 71, 89: 78, 90: 78, 100: 86, 120: 87}
 """The generations that code is written for, and the oldest version of PTX that each has.
@@ -16,6 +16,8 @@ _VERSIONS = {70: 60, 75: 63, 80: 70, 86: 71, 89: 78, 90: 78, 100: 86, 120: 87}
 A driver reads the versions that were known when it was made, and all before, so the oldest version is the safest. PTX
 for a generation runs on all later ones, which are therefore no rows of this table.
 """
+ASYNCHRONOUS = 80
+"""The first generation that copies from global to shared memory without registers."""
 _TRIPLE = "nvptx64-nvidia-cuda"
 DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 

@@ -19,18 +19,15 @@ from ..trace.rolled_count import estimate
 from .code import PtxCode
 from .columns import write_columns
 from .entry import NAME, Entry, Frame
-from .limbs import divided, undivided
-from .machine import assembly, generation, thread_target
+from .limbs import bodies_of, divided, undivided
+from .machine import ASYNCHRONOUS, assembly, generation, thread_target
 from .plan import Plan, loop_plan, straight_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
 from .straight import StraightWriter, write_straight
-from .team import GROUP, Team, write_team
+from .team import GROUP, question_team, write_question
 
 __all__ = ["Written", "ptx_code", "write_kernel"]
-
-_ASYNCHRONOUS = 80
-"""The first generation that copies from global to shared memory without registers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +62,12 @@ def write_kernel(
     numbers = read_numbers(request, code)
     layout = layout_of(request, 1, "unrolled", numbers)
     if plan.team and not code.loops:
-        division = divided(request, code.results, work) if plan.team == "limbs" else undivided(work)
-        asynchronous = on_device and generation(arch) >= _ASYNCHRONOUS
-        team = Team(target, layout, len(division.warps), division.slots, asynchronous, on_device)
-        write_team(team, code.results, division, plan)
+        model, kinds = request.model, [port.kind for port in request.ports]
+        bodies = [bodies_of(model, kind) for kind in kinds], bodies_of(model, request.question.output)
+        division = divided(model, *bodies, code.results, work) if plan.team == "limbs" else undivided(work)
+        asynchronous = on_device and generation(arch) >= ASYNCHRONOUS
+        team = question_team(target, layout, division, asynchronous, on_device)
+        write_question(team, layout, code.results, plan)
         return _written(team, plan, states=GROUP, way=way, operations=code.operations, numbers=numbers)
     entry = Entry(target, layout, plan.block, on_device)
     workspace = _straight(entry, layout, code, work, plan)
