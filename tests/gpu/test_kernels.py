@@ -158,3 +158,35 @@ def test_single_states_go_to_the_device_that_is_asked_for(gpu: StandIn) -> None:
         assert len(gpu.launched) == 2 * k
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("varied", [False, True])
+def test_operators_of_array_libraries_run_there(gpu: StandIn, varied: bool) -> None:
+    from ordern.gpu.libraries import library_of
+    from ordern.gpu.program import operated
+    from ordern.worlds.operators import operator_of
+
+    robot = on.load("double-pendulum")
+    if varied:
+        robot = robot.vary(mass=np.ones((5, len(robot.bodies))))
+    rng = np.random.default_rng(0)
+    for operator in (operator_of(robot.kernel("inverse_dynamics")), operator_of(robot.kernel("position_rate"))):
+        given = [rng.uniform(0.5, 1.0, (5, *x.shape)) for x in operator.inputs]
+        library = library_of({"x": og.array(given[0])}, "test")
+        assert library is not None
+        there = [og.array(x) for x in given]
+        if varied:
+            there[-1] = Picked(there[-1])
+        np.testing.assert_array_equal(operated(operator, library, there).numpy(), operator(*given))
+
+
+class Picked(og.Array):
+    """An array from which columns can be picked, as those of other libraries."""
+
+    __slots__ = ()
+
+    def __init__(self, x: Any) -> None:
+        super().__init__(x.shape, x.dtype, x.device, x._held, x._offset)
+
+    def __getitem__(self, index: Any) -> Any:
+        return og.array(self.numpy()[index])

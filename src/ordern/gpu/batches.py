@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from .memory import Block, Pinned
 if TYPE_CHECKING:
     from .kernel import DeviceKernel
 
-__all__ = ["computed"]
+__all__ = ["Pieces", "Rows", "computed"]
 
 _MOST, _LEAST = 32 << 20, 1 << 20
 """Bytes of a piece: more gains nothing, and with less the device waits for this machine."""
@@ -125,31 +125,49 @@ def computed(kernel: DeviceKernel, given: Sequence[Any], out: AnyArray | None) -
     if numbers is not None:
         rows.append(Rows(numbers, numbers.shape[-1:], batch))
     if result.size:
-        _Pieces(kernel, rows, result.reshape(-1, math.prod(a.output)), dtype).go()
+        loaded = kernel.program.loaded(dtype)
+
+        def launch(places: list[tuple[int, int]], states: int, stream: int, room: int) -> None:
+            loaded.launch(places, states, stream, room)
+
+        flat = result.reshape(-1, math.prod(a.output))
+        Pieces(
+            kernel.device, kernel.program.doing, rows, [flat], launch, lambda n: loaded.workspace(n, dtype.itemsize)
+        ).go()
     if direct:
         return result
     return stored(asking, result, out) if out is not None or result.ndim else result[()]
 
 
-class _Pieces:
-    """One call: its rows, and the places of all arguments in the memory of a slot."""
+Launch = Callable[[list[tuple[int, int]], int, int, int], None]
+"""A function of the address and stride of each argument and result, the number of states, a stream and a workspace."""
 
-    def __init__(self, kernel: DeviceKernel, rows: list[Rows], result: AnyArray, dtype: np.dtype[Any]) -> None:
-        self.kernel, self.rows, self.result, self.dtype = kernel, rows, result, dtype
-        self.loaded = kernel.program.loaded(dtype)
-        self.count, self.width = result.shape
-        per_state = dtype.itemsize * (self.width + sum(r.count for r in rows if not r.one))
+
+class Pieces:
+    """One call: rows of arguments, arrays of results, and the places of all of them in the memory of a slot."""
+
+    def __init__(
+        self, device: Device, doing: str, rows: Sequence[Rows], results: Sequence[AnyArray], launch: Launch,
+        workspace: Callable[[int], int] | None = None, most: int = 0,
+    ) -> None:  # fmt: skip
+        """Prepare pieces of at most so many bytes; results have two dimensions, the first of them that of states."""
+        self.device, self.doing, self.rows, self.results, self.launch = device, doing, rows, results, launch
+        self.dtype, self.count = results[0].dtype, len(results[0])
+        self._workspace = workspace
+        self.widths = [x.shape[1] for x in results]
+        per_state = max(1, self.dtype.itemsize * (sum(self.widths) + sum(r.count for r in rows if not r.one)))
         total = per_state * self.count
-        self.states = max(1, min(self.count, max(_LEAST, min(_MOST, total // _PIECES)) // per_state))
-        self._slots: _Slots = kernel.device.once("slots", lambda: _Slots(kernel.device))
+        self.states = max(1, min(self.count, max(_LEAST, min(most or _MOST, total // _PIECES)) // per_state))
+        self._slots: _Slots = device.once("slots", lambda: _Slots(device))
 
     def _places(self) -> tuple[list[int], int, int]:
-        """Return the offsets of the arguments and, last, of the result in a slot; the end; and the workspace."""
+        """Return the offsets of the arguments and results in a slot; the end; and the bytes of the workspace."""
         offsets, end = [], 0
-        for count in [r.count * (1 if r.one else self.states) for r in self.rows] + [self.width * self.states]:
+        counts = [r.count * (1 if r.one else self.states) for r in self.rows] + [n * self.states for n in self.widths]
+        for count in counts:
             offsets.append(end)
             end += -(-count * self.dtype.itemsize // _ALIGNED) * _ALIGNED
-        return offsets, end, self.loaded.workspace(self.states, self.dtype.itemsize)
+        return offsets, end, 0 if self._workspace is None else self._workspace(self.states)
 
     def go(self) -> None:
         """Compute all pieces; if the memory of the device does not suffice, try smaller ones."""
@@ -159,10 +177,10 @@ class _Pieces:
                 try:
                     offsets, end, workspace = self._places()
                     for slot in slots:
-                        slot.grow(end, end + workspace, self.kernel.program.doing)
+                        slot.grow(end, end + workspace, self.doing)
                     break
                 except GpuError as e:
-                    if e.code != OUT_OF_MEMORY or self.states * self.width * self.dtype.itemsize < _LEAST // 64:
+                    if e.code != OUT_OF_MEMORY or self.states == 1 or end < _LEAST // 64:
                         raise
                     self.states = max(1, self.states // 2)
                     if len(slots) == 1:
@@ -187,34 +205,37 @@ class _Pieces:
 
     def _begin(self, slot: _Slot, piece: tuple[int, int], offsets: list[int], end: int, workspace: int) -> None:
         """Fill a slot, and put its copies and its kernel into its stream."""
-        pinned, block = slot.grow(end, end + workspace, self.kernel.program.doing)
-        (start, stop), stream, size = piece, slot.stream.handle, self.dtype.itemsize
+        pinned, block = slot.grow(end, end + workspace, self.doing)
+        (start, stop), stream, inputs = piece, slot.stream.handle, len(self.rows)
         for rows, offset in zip(self.rows, offsets, strict=False):
             into = pinned.array(offset, (1 if rows.one else stop - start, rows.count), self.dtype)
             _copied(into, rows, start, stop)
-        places = [(block.address + k, 0 if r.one else r.count) for r, k in zip(self.rows, offsets, strict=False)]
-        places.append((block.address + offsets[-1], self.width))
+        strides = [0 if r.one else r.count for r in self.rows] + self.widths
+        places = [(block.address + k, stride) for k, stride in zip(offsets, strides, strict=True)]
         room = block.address + end if workspace else 0
         with slot.device as d:
-            call, doing = d.driver.call, self.kernel.program.doing
-            if offsets[-1]:
-                call("cuMemcpyHtoDAsync_v2", block.address, pinned.address, offsets[-1], stream, doing=doing)
-            self.loaded.launch(places, stop - start, stream, room)
-            answer, length = offsets[-1], (stop - start) * self.width * size
-            call("cuMemcpyDtoHAsync_v2", pinned.address + answer, block.address + answer, length, stream, doing=doing)
+            call, doing = d.driver.call, self.doing
+            if offsets[inputs]:
+                call("cuMemcpyHtoDAsync_v2", block.address, pinned.address, offsets[inputs], stream, doing=doing)
+            self.launch(places, stop - start, stream, room)
+            for at, width in zip(offsets[inputs:], self.widths, strict=True):
+                size = (stop - start) * width * self.dtype.itemsize
+                call("cuMemcpyDtoHAsync_v2", pinned.address + at, block.address + at, size, stream, doing=doing)
         slot.ready.record(stream)
 
     def _collect(
         self, slot: _Slot, piece: tuple[int, int] | None, offsets: list[int], end: int, workspace: int
     ) -> None:
-        """Wait for a slot, and copy its part of the result."""
+        """Wait for a slot, and copy its part of the results."""
         if piece is None:
             return
-        slot.ready.wait(self.kernel.program.doing)
-        pinned, _ = slot.grow(end, end + workspace, self.kernel.program.doing)
+        slot.ready.wait(self.doing)
+        pinned, _ = slot.grow(end, end + workspace, self.doing)
         start, stop = piece
-        found = pinned.array(offsets[-1], (stop - start, self.width), self.dtype)
-        _copied(self.result[start:stop], Rows(found, (self.width,), (stop - start,)), 0, stop - start)
+        for result, at in zip(self.results, offsets[len(self.rows) :], strict=True):
+            width = result.shape[1]
+            found = pinned.array(at, (stop - start, width), self.dtype)
+            _copied(result[start:stop], Rows(found, (width,), (stop - start,)), 0, stop - start)
 
 
 def _copied(into: AnyArray, rows: Rows, start: int, stop: int) -> None:
