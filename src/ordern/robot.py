@@ -631,6 +631,7 @@ class Robot(
         dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
         restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
         out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
+        device: Device = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -648,7 +649,8 @@ class Robot(
         `forward_dynamics`, constant, or with a row for each step. Damping, friction and springs act. A trajectory that
         is no longer finite stays so; the result has which in `diverged`, and since which stored state in `diverged_at`.
         With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
-        coefficient of `restitution`, or rest, within an error of the order of dt.
+        coefficient of `restitution`, or rest, within an error of the order of dt. A GPU (`device="cuda"`) takes steps
+        without events, bounces and projections.
 
         `events` are noted in each trajectory: `run.events["name"]` has the time and the state of the first crossing,
         and the number of all. A `terminal` event ends its trajectory: later rows repeat the state at the event, and the

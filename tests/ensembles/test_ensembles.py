@@ -348,7 +348,6 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         good.draws.drawn(4, 5)
     for given, message in (
         ({"engine": "slurm"}, "`engine` must be"),
-        ({"engine": "gpu"}, "not available"),
         ({"out": tmp_path / "x.txt"}, "no known ending"),
         ({"workers": 0}, "`workers`"),
         ({"out": tmp_path / "nowhere" / "x.parquet"}, "does not exist"),

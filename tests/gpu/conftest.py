@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ordern.compile.run import cache
-from ordern.gpu import code, device, driver, library
+from ordern.gpu import code, device, driver, library, rollout
 
-from .stand_in import StandIn, stand_in_ptx
+from .stand_in import StandIn, stand_in_ptx, stand_in_rollout
 
 
 class NoCache:
@@ -27,6 +27,7 @@ class NoCache:
 def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StandIn]:
     """Return a function that puts a stand-in in the place of the driver."""
     monkeypatch.setattr(code, "ptx_of", stand_in_ptx)
+    monkeypatch.setattr(rollout, "rollout_ptx", stand_in_rollout)
     monkeypatch.setattr(code, "cache", NoCache)
 
     def made(**settings: Any) -> StandIn:

@@ -18,6 +18,10 @@ from typing import Any
 import numpy as np
 
 from ordern.compile.pipeline import Request, load
+from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS
+from ordern.compile.timeloops.code import ROLLOUT_WORDS, LoadedLoop
+from ordern.compile.timeloops.fixed import compile_rollout
+from ordern.compile.timeloops.machine import Kernels
 
 OK, INVALID, NO_MEMORY, NO_DEVICE, BAD_PTX, ILLEGAL = 0, 1, 2, 100, 218, 700
 ERRORS = {
@@ -29,7 +33,7 @@ ERRORS = {
     719: b"CUDA_ERROR_LAUNCH_FAILED",
 }
 PROPERTIES = {1: 1024, 13: 1_980_000, 16: 4, 36: 3_201_000, 37: 6144, 39: 2048, 75: 9, 76: 0, 97: 232_448}
-PROGRAMS: dict[str, tuple[Request, str, Any]] = {}
+PROGRAMS: dict[str, tuple[Any, str, Any]] = {}
 """Requests by the digest of their PTX, so that a binary of the cache finds its own."""
 
 
@@ -46,6 +50,35 @@ def stand_in_ptx(request: Request, dtype: str, architecture: str) -> Any:
     )  # fmt: skip
     PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = request, dtype, found
     return found
+
+
+def stand_in_rollout(model: Any, requests: Any, step: Any, dtype: str, architecture: str) -> Any:
+    """Return what the compiler would for a time loop, whose text is only a name here."""
+    kernels = Kernels(requests, dtype, None)
+    code = compile_rollout(model, kernels, step)
+    text = f"// rollout {len(PROGRAMS)} {architecture} {model.digest} {dtype}"
+    found = SimpleNamespace(
+        text=text, entry="ordern_kernel", block=64, states=64, way="unrolled", operations=code.operations,
+        shared_bytes=0, workspace=0, tables=b"", numbers=None,
+    )  # fmt: skip
+    PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = Loop(LoadedLoop(
+        code, requests, dtype, "rollout", ROLLOUT_WORDS), dtype), dtype, found  # fmt: skip
+    return found
+
+
+class Loop:
+    """A time loop of this machine, which takes the parameters of one on a device."""
+
+    def __init__(self, loaded: LoadedLoop, dtype: str) -> None:
+        self.loaded, self.size = loaded, np.dtype(dtype).itemsize
+
+    def run(self, words: dict[str, int]) -> None:
+        far = ("_stride", "_row", "_step")
+        found = {name: x * self.size if name.endswith(far) else x for name, x in words.items()}
+        found |= {"first": 0, "end": words["n"], "last": words["n"] - 1}
+        workspace = self.loaded.workspace()
+        found |= {"workspace": workspace.ctypes.data, "datas": self.loaded.datas.ctypes.data}
+        self.loaded.run(dict.fromkeys(ROLLOUT_WORDS, 0) | found)
 
 
 class StandIn:
@@ -300,6 +333,8 @@ class StandIn:
         request, dtype, code = PROGRAMS[self.modules[function]]
         if threads != code.block:
             return INVALID
+        if isinstance(request, Loop):
+            return self._roll(request, blocks * code.states, stream, parameters)
         varied = request.model.variation is not None and code.numbers != ()
         count = len(request.ports) + varied
         numbers = [ctypes.c_int64.from_address(parameters[k]).value for k in range(2 * count + 5)]
@@ -309,6 +344,20 @@ class StandIn:
             shapes.append((request.varied(code.way) if code.numbers is None else len(code.numbers),))
         shapes.append(request.shape(request.question.output))
         return self._put(stream, lambda: self._computed(request, dtype, code, shapes, numbers, blocks))
+
+    def _roll(self, loop: Loop, most: int, stream: int, parameters: Any) -> int:
+        words = {name: ctypes.c_int64.from_address(parameters[k]).value for k, name in enumerate(ROLLOUT_PARAMETERS)}
+        self.launched.append((words["n"], stream or 0))
+
+        def work() -> int:
+            for name in ("q", "v"):
+                length = (words["n"] - 1) * words[f"{name}_stride"] + words[f"{name}_row"]
+                if not self._on_device(words[f"{name}_out"], length * loop.size) or most < words["n"]:
+                    return ILLEGAL
+            loop.run(words)
+            return OK
+
+        return self._put(stream, work)
 
     def _computed(self, request: Request, dtype: str, code: Any, shapes: Any, numbers: list[int], blocks: int) -> int:
         """Do the work of a kernel, if every address is valid and the blocks suffice."""

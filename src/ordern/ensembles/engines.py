@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..compile import cores
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError, OrdernError
+from ..kernel.place import computing_on
 from ..records import dataclass
 from .journal import flush
 from .stores import Store
@@ -27,10 +29,12 @@ from .work import Block, run_block
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-__all__ = ["Engine", "Shard", "ShardDone", "engine_of", "run_shard"]
+__all__ = ["Engine", "Shard", "ShardDone", "device_of", "engine_of", "run_shard"]
 
 _AHEAD = 4
 """Shards that wait for each worker: workers never idle, and a scheduler never holds a million of tasks."""
+_GPU_WORKERS = 2
+"""Threads that feed a GPU: one draws and stores members while that of another are there."""
 _COUNT_EVERY = 2.0
 """Seconds between two looks at how many workers a cluster has."""
 
@@ -67,10 +71,12 @@ class Engine:
     lost: Callable[[Any], bool]
     """Tell whether the work of a future was lost, such that it has to be given to a worker again."""
     cancel: Callable[[set[Any]], None]
+    device: str | None = None
+    """The GPU on which the rollouts of this process run."""
 
     def run(self, study: Ensemble, store: Store, target: str, shards: Iterator[Shard]) -> Iterator[ShardDone]:
         """Run shards on workers that compile for a target, and yield their reports as they end."""
-        task: Any = _Local(study, store, target) if self.local else _Remote(study, store, target)
+        task: Any = _Local(study, store, target, self.device) if self.local else _Remote(study, store, target)
         waiting: dict[Any, Shard] = {}
         try:
             while True:
@@ -104,11 +110,13 @@ def _died(store: Store, error: Exception) -> str:
 class _Local:
     """The work of a shard, in this process."""
 
-    def __init__(self, study: Ensemble, store: Store, target: str) -> None:
+    def __init__(self, study: Ensemble, store: Store, target: str, device: str | None) -> None:
         self._study, self._store, self._target, self._stopped = study, store, target, threading.Event()
+        self._device = device
 
     def __call__(self, shard: Shard) -> ShardDone:
-        return run_shard(self._study, self._store, self._target, shard, self._stopped)
+        with computing_on(self._device, "Ensemble.run"):
+            return run_shard(self._study, self._store, self._target, shard, self._stopped)
 
     def stop(self) -> None:
         """Let shards end after the block that they are at."""
@@ -192,6 +200,13 @@ def _run_shard(study: Ensemble, store: Store, shard: Shard, stopped: threading.E
     return ShardDone(start, stop, tuple(blocks), time.perf_counter() - began)
 
 
+def device_of(engine: Any) -> str | None:
+    """Return the device of an engine: "gpu" and "cuda" are the first GPU, "cuda:1" is the second; None for others."""
+    if not isinstance(engine, str) or engine.partition(":")[0] not in ("gpu", "cuda"):
+        return None
+    return "cuda" if engine == "gpu" else engine
+
+
 @contextmanager
 def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
     """Give the engine that was asked for."""
@@ -215,11 +230,13 @@ def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
             yield _of_dask(client, workers, name)
     elif type(engine).__module__.partition(".")[0] == "distributed":
         yield _of_dask(engine, workers, name)
-    elif engine == "gpu":
-        raise ArgumentError("Ensemble.run: engine='gpu' is not available yet; 'threads' uses all cores of this machine")
+    elif (device := device_of(engine)) is not None:
+        count = workers or _GPU_WORKERS
+        with ThreadPoolExecutor(count, thread_name_prefix="ordern") as pool:
+            yield replace(_of_executor(pool, count, True), device=device)
     else:
         raise ArgumentError(
-            "Ensemble.run: `engine` must be 'threads', 'dask', a dask.distributed.Client, or an Executor of "
+            "Ensemble.run: `engine` must be 'threads', 'gpu', 'dask', a dask.distributed.Client, or an Executor of "
             f"concurrent.futures, not {engine!r}"
         )
 

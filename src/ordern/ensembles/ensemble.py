@@ -235,11 +235,12 @@ class Ensemble:
         """Run all members, or those that an interrupted run has left, and return the results.
 
         `out` is where results are stored while they come: "name.zarr", "name.parquet" (a folder of files) or
-        "name.csv"; None keeps them in memory. `engine` is "threads", a `dask.distributed.Client` or "dask" (the
-        current client, or a local cluster), or any `concurrent.futures.Executor`; `workers` is how many threads or
-        processes it has. `format` ("zarr", "parquet", "csv") is for names with another ending; "lerobot" makes a folder
-        that is a LeRobot dataset of episodes, whose `task` is a sentence. A `shard` of work takes about so many
-        seconds. `progress` is True for a bar, or a function of the fraction done.
+        "name.csv"; None keeps them in memory. `engine` is "threads", "gpu" (rollouts on an NVIDIA GPU;
+        "cuda:1" is the second), a `dask.distributed.Client` or "dask" (the current client, or a local cluster), or any
+        `concurrent.futures.Executor`; `workers` is how many threads or processes it has. `format` ("zarr",
+        "parquet", "csv") is for names with another ending; "lerobot" makes a folder that is a LeRobot dataset of
+        episodes, whose `task` is a sentence. A `shard` of work takes about so many seconds.
+        `progress` is True for a bar, or a function of the fraction done.
         """
         from .formats import store_of
         from .run import run

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from ..arguments import positive, whole_number
 from ..compile.emit.target import compiling_for, host_text
 from ..errors import ArgumentError
+from ..gpu.device import find_device
+from ..kernel.place import computing_on
 from ..screen.progress import reported, require_progress
-from .engines import Engine, Shard, ShardDone, engine_of
+from .engines import Engine, Shard, ShardDone, device_of, engine_of
 from .journal import read_states, write_atomically
 from .outcome import Outcome
 from .reductions import State
@@ -46,11 +48,12 @@ def run(
     shard = positive(shard, "Ensemble.run: `shard`")
     workers = None if workers is None else whole_number(workers, "Ensemble.run: `workers`", 1)
     store, table = place
-    with compiling_for(study.target):
+    device = _device(study, engine)
+    with compiling_for(study.target), computing_on(device, "Ensemble.run"):
         target, columns = host_text(), columns_of(study)
     if table is not None:
         _require_small(study, columns)
-    if _begun(study, store, target):
+    if _begun(study, store, target if device is None else f"{target}, {_gpu_text(device)}"):
         store.resume(study, columns)
     else:
         store.create(study, columns)
@@ -74,6 +77,23 @@ def run(
     if table is not None:
         _write_csv(outcome, table)
     return outcome
+
+
+def _device(study: Ensemble, engine: Any) -> str | None:
+    """Return the GPU of an engine, which runs rollouts; None for this machine."""
+    device = device_of(engine)
+    if device is not None and study.steps is None:
+        raise ArgumentError(
+            f"Ensemble.run: engine={engine!r} is for rollouts, and this ensemble runs `simulate`: give it `steps` and "
+            "`dt` in the place of `until`, or use the engine 'threads'"
+        )
+    return device
+
+
+def _gpu_text(device: str) -> str:
+    """Return what decides the rounding of results on a GPU: its generation and its driver."""
+    found = find_device(device)
+    return f"GPU {found.capability[0]}.{found.capability[1]}, CUDA {found.driver.version_text}"
 
 
 def _begun(study: Ensemble, store: Store, target: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from ..arguments import AnyArray, choice, real_number
 from ..compile import cores, shared_out
 from ..errors import ArgumentError
+from ..gpu.device import is_gpu
+from ..kernel.place import PLACE
 from ..screen.progress import Progress, reported, require_progress
 from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
@@ -25,6 +27,7 @@ from .rollout_arguments import flat_rows, plan, shared_rows, whole_number
 from .rollout_events import crossings, new_marks, watched_events
 
 if TYPE_CHECKING:
+    from ..gpu.rollout import DeviceLoop
     from ..robot import Robot
 
 __all__ = ["Rollout", "rollout"]
@@ -62,9 +65,11 @@ def rollout(
     threads: int | None = None,
     out: tuple[AnyArray, AnyArray] | None = None,
     progress: Progress = None,
+    device: str | None = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     require_progress(progress)
+    place = PLACE.device if device is None else device
     choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
     hold = whole_number("hold", hold, 1)
     if threads is not None:
@@ -87,28 +92,61 @@ def rollout(
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]
         return rolled()
     closing = _closing(robot, dynamics, p.q) if robot.nc and drift == "project" else None
-    loop = FixedLoop.of(
-        *(robot, method, dynamics, p.dtype.name, feedback is not None, external is not None), closing, limited, watched
-    )
+    loop: FixedLoop | DeviceLoop
+    if is_gpu(place, "rollout"):
+        from .rollout_device import device_loop, device_parameters
+
+        _require_plain_steps(robot, closing is not None, limits, names)
+        how = method, dynamics, p.dtype, p.given
+        loop, parameters = device_loop(robot, *how, place), device_parameters(robot, *how)
+    else:
+        given = robot, method, dynamics, p.dtype.name, feedback is not None, external is not None
+        loop = FixedLoop.of(*given, closing, limited, watched)
+        parameters = loop.parameters(robot)
     arrays = {
         **p.arrays,
         "q_out": q_out.reshape(p.count, p.rows, robot.nq),
         "v_out": v_out.reshape(p.count, p.rows, robot.nv),
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(p.dtype),
-        "parameters": shared_rows(loop.parameters(robot), p.batch),
+        "parameters": shared_rows(parameters, p.batch),
         "marks": marks,
     }
     with reported(progress, robot.name) as told:
         if steered is None:
-            _Run(loop, arrays, p.tables, p.steps, p.every).go(threads, told)
+            _go(loop, arrays, p.tables, (p.steps, p.every), threads, told)
             return rolled()
         go = _parts(loop, arrays, threads, p.steps, told)
         forces = controlled(steered, go, arrays, p.tables, (p.steps, p.every, hold), p.batch)
     return rolled(forces.reshape(v_out.shape))
 
 
+def _go(
+    loop: FixedLoop | DeviceLoop, arrays: dict[str, AnyArray], tables: dict[str, AnyArray], counts: tuple[int, int],
+    threads: int | None, told: Callable[[float], Any] | None = None, begun: int = 0,
+) -> None:  # fmt: skip
+    """Take steps of all trajectories, and store every so many: `counts` has both."""
+    if isinstance(loop, FixedLoop):
+        _Run(loop, arrays, tables, *counts, begun).go(threads, told)
+        return
+    loop.run(arrays, tables, *counts)
+    if told is not None:
+        told(1.0)
+
+
+def _require_plain_steps(robot: Robot, projects: bool, limits: str, events: Sequence[str]) -> None:
+    """Raise if steps on a GPU would need decisions that only this machine makes."""
+    refused = {"drift='project'": projects, f"limits={limits!r}": limits != "ignore", "events": bool(events)}
+    for what, is_given in refused.items():
+        if is_given:
+            raise ArgumentError(f"rollout of {robot.name!r}: {what} is not for GPUs; leave the device out")
+
+
 def _parts(
-    loop: FixedLoop, arrays: dict[str, AnyArray], threads: int | None, steps: int, told: Callable[[float], Any] | None
+    loop: FixedLoop | DeviceLoop,
+    arrays: dict[str, AnyArray],
+    threads: int | None,
+    steps: int,
+    told: Callable[[float], Any] | None,
 ) -> Callable[[dict[str, AnyArray], dict[str, AnyArray], int, int], None]:
     """Return the function that runs some of the steps, from other states and with other tables over time."""
     done = 0
@@ -116,7 +154,7 @@ def _parts(
     def go(some: dict[str, AnyArray], tables: dict[str, AnyArray], count: int, each: int) -> None:
         nonlocal done
         tables["tau"] = flat_rows(tables["tau"], tables["tau"].shape[:1], tables["tau"].dtype)
-        _Run(loop, arrays | some, tables, count, each, done).go(threads)
+        _go(loop, arrays | some, tables, (count, each), threads, begun=done)
         done += count
         if told is not None and done < steps:
             told(done / steps)

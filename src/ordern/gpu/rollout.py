@@ -1,0 +1,108 @@
+"""Rollouts on a device: each thread takes all steps of a trajectory, in one launch.
+
+The kernel and its parameters are those of `ordern.compile.ptx.rollout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..arguments import AnyArray
+from ..compile.pipeline import Request, request_key
+from ..forking import COMPILING
+from ..model import Model
+from .batches import Pieces, Rows
+from .code import Loaded, cached_binary
+from .device import Device
+
+__all__ = ["LOADS", "DeviceLoop"]
+
+LOADS = ("tau", "external", "goal")
+"""The arguments that may have a row for each step."""
+_MOST = 256 << 20
+"""Bytes of a piece: a trajectory has more numbers than a state, and a device needs as many threads."""
+Step = Callable[[Any, Any, Any], tuple[Any, Any]]
+
+
+class DeviceLoop:
+    """Fixed steps of many trajectories, as code on a device."""
+
+    def __init__(
+        self, model: Model, requests: Mapping[str, Request], step: Step, kind: Sequence[Any], dtype: np.dtype[Any],
+        device: Device,
+    ) -> None:  # fmt: skip
+        """Load the loop around a `step` with the kernels `requests`; `kind` says what the requests do not."""
+        self.device, self.dtype = device, dtype
+        self.doing = f"rollout of {model.name!r} on {device.name} (device {device.number})"
+        parts = [[name, request_key(request, dtype.name, None)] for name, request in sorted(requests.items())]
+        key = None if any(part is None for _, part in parts) else ["rollout", list(kind), parts]
+        with COMPILING:
+            binary = cached_binary(
+                key, model.name, "rollout", device,
+                lambda: rollout_ptx(model, requests, step, dtype.name, device.architecture),
+            )  # fmt: skip
+            self.loaded = Loaded(binary, device, self.doing)
+
+    def launch(self, words: Mapping[str, int], stream: int) -> None:
+        """Put the loop into a stream, with its parameters by name; the device must be current."""
+        from ..compile.ptx.rollout import ROLLOUT_PARAMETERS
+
+        blocks = -(-words["n"] // self.loaded.binary.states)
+        self.loaded.start([words.get(name, 0) for name in ROLLOUT_PARAMETERS], blocks, stream)
+
+    def run(self, arrays: Mapping[str, AnyArray], tables: Mapping[str, AnyArray], steps: int, every: int) -> None:
+        """Compute all trajectories of arrays of this machine, in pieces whose copies and computations overlap.
+
+        `arrays` has the starts, "numbers" and "parameters", and the results (count, rows, n); `tables` has the loads of
+        each trajectory, (count, rows, n), whose strides are 0 along what is the same for all.
+        """
+        count = len(arrays["q_out"])
+        given = {name: arrays[name] for name in ("q0", "v0", "parameters")} | {"numbers": arrays["numbers"][None]}
+        given |= {name: _table(tables[name]) for name in LOADS if name in tables}
+        rows = {name: _rows(x, count) for name, x in given.items() if x.shape[-1]}
+        timed = {f"{name}_step": given[name].shape[-1] for name in LOADS if name in rows and given[name].shape[1] > 1}
+        outs = {name: arrays[f"{name}_out"] for name in ("q", "v")}
+        flat = {name: _flat(x) for name, x in outs.items()}
+        fixed = {**timed, "steps": steps, "every": every, "q_row": outs["q"].shape[-1], "v_row": outs["v"].shape[-1]}
+
+        def launch(places: list[tuple[int, int]], trajectories: int, stream: int, room: int) -> None:
+            words = {**fixed, "n": trajectories}
+            for name, (address, stride) in zip((*rows, "q_out", "v_out"), places, strict=True):
+                words[name] = address
+                words[name.removesuffix("_out") + "_stride"] = stride
+            self.launch(words, stream)
+
+        results = [flat["q"], flat["v"]]
+        Pieces(self.device, self.doing, list(rows.values()), results, launch, most=_MOST).go()
+        for name, x in outs.items():
+            if flat[name].base is not x and not np.shares_memory(flat[name], x):
+                x[...] = flat[name].reshape(x.shape)
+
+
+def rollout_ptx(model: Model, requests: Mapping[str, Request], step: Step, dtype: str, architecture: str) -> Any:
+    """Return the `PtxCode` of a loop; the modules that trace and write code are imported only now."""
+    from ..compile.ptx.rollout import ptx_rollout
+
+    return ptx_rollout(model, requests, step, dtype, architecture)
+
+
+def _table(x: AnyArray) -> AnyArray:
+    """Return a table over time without what is repeated along trajectories or steps."""
+    one = x if x.strides[0] else x[:1]
+    return one if x.strides[1] else one[:, :1]
+
+
+def _rows(x: AnyArray, count: int) -> Rows:
+    """Return the numbers of trajectories, a row for each or one for all."""
+    if len(x) > 1 and not x.strides[0]:
+        x = x[:1]
+    flat = x.reshape(len(x), -1)
+    return Rows(flat, flat.shape[1:], (count,))
+
+
+def _flat(x: AnyArray) -> AnyArray:
+    """Return memory for a result with a row for each trajectory: that of the result, if it has no gaps."""
+    return x.reshape(len(x), -1) if x.flags.c_contiguous else np.empty((len(x), x[0].size), x.dtype)
