@@ -41,6 +41,11 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes; 8 unless given")
     parser.add_argument("--quick", action="store_true", help="fewer robots and questions")
     args = parser.parse_args()
+    try:
+        device = gpu.find_device()
+    except on.GpuError as e:
+        print(e)
+        return 2
     os.environ.setdefault("ORDERN_CACHE_DIR", tempfile.mkdtemp(prefix="ordern-gpu-"))
     files = [(name, False) for name in args.robots] + [(name, True) for name in args.floating]
     names: list[tuple[str, bool]] = [(name, False) for name in list(ROBOTS)[: 3 if args.quick else None]] + files
@@ -54,13 +59,12 @@ def main() -> int:
         print(line, flush=True)
     failed += sum(not row["ok"] for row in rows)
     print(f"agreement: {time.perf_counter() - begun:.0f} s, {len(rows)} comparisons, {failed} failed", flush=True)
-    for check in (libraries, pieces, places, streams):
+    for check in (libraries, pieces, places, rollouts, gradients, streams):
         try:
             print(f"{check.__name__}: {check()}", flush=True)
         except Exception:
             failed += 1
             print(f"{check.__name__}: FAILED\n{traceback.format_exc()}", flush=True)
-    device = gpu.find_device()
     print("\n".join(described(device)))
     for name, free in [("puma560", False), ("quadruped", False), ("chain of 30", False), *files]:
         print("\n".join(["", *robot_lines(measured_robot(made(name, free), device, 1 << 20))]), flush=True)
@@ -231,6 +235,58 @@ def places() -> str:
     found = closed.forward_dynamics(q0, zero, zero, device="cuda")
     assert np.abs(found - expected).max() < 1e-9 * np.abs(expected).max()
     return f"{told + 1} ways to call agree"
+
+
+def rollouts() -> str:
+    """Compare rollouts and ensembles, and measure 1,000 steps of 65,536 trajectories."""
+    told = []
+    for name in ("puma560", "quadruped"):
+        robot = on.load(name)
+        rng = np.random.default_rng(0)
+        n = 1 << 16
+        q, v = robot.random(rng, (n,)), np.zeros((n, robot.nv))
+        tau = 0.1 * rng.normal(size=(64, 20, robot.nv))
+        for method in ("semi-implicit-euler", "rk4"):
+            expected = robot.rollout(q[:64], v[:64], tau, method=method)
+            found = robot.rollout(q[:64], v[:64], tau, method=method, device="cuda")
+            error = np.abs(found.q - expected.q).max()
+            assert error < 1e-10, (name, method, error)
+        single = q.astype("float32"), v.astype("float32"), None, 1000
+        robot.rollout(*single, every=1000, device="cuda")
+        begun = time.perf_counter()
+        robot.rollout(*single, every=1000, device="cuda")
+        taken = time.perf_counter() - begun
+        told.append(f"{name} {n * 1000 / taken / 1e9:.3g} G steps/s float32")
+    study = on.Ensemble(
+        on.load("puma560"), members=1000, steps=50, block=256, starts={"q": on.distributions.uniform(-1, 1)}
+    )
+    apart = np.abs(np.asarray(study.run(engine="gpu")["q_final"]) - np.asarray(study.run()["q_final"])).max()
+    assert apart < 1e-9, apart
+    return ", ".join(told) + ", copies included; ensembles agree"
+
+
+def gradients() -> str:
+    """Compare gradients of PyTorch on the GPU with those on the processor, and vmap."""
+    if not find_spec("torch"):
+        return "needs torch"
+    import torch
+
+    robot, _, given, _ = _case(50)
+    found = []
+    for where in ("cpu", "cuda"):
+        tensors = [torch.tensor(x, device=where, requires_grad=True) for x in given]
+        answer = robot.forward_dynamics(*tensors)
+        (answer**2).sum().backward()
+        found.append([x.grad.cpu().numpy() for x in tensors])
+        assert answer.device.type == where
+    for x, y in zip(*found, strict=True):
+        assert np.abs(x - y).max() < 1e-11 * np.abs(x).max()
+    tensors = [torch.tensor(x, device="cuda") for x in given]
+    mapped = torch.func.vmap(robot.forward_dynamics)(*tensors)
+    assert torch.allclose(mapped, robot.forward_dynamics(*tensors), rtol=1e-12)
+    second = torch.func.hessian(lambda q: (robot.forward_dynamics(q, tensors[1][0], tensors[2][0]) ** 2).sum())
+    assert torch.isfinite(second(tensors[0][0])).all()
+    return "PyTorch on the GPU agrees with the processor, with vmap and second order"
 
 
 def streams() -> str:

@@ -10,7 +10,7 @@ import pytest
 from ordern.cli import main
 from ordern.cli.bench_gpu import robot_lines
 
-from . import __main__ as suite
+from . import suite
 from .stand_in import StandIn
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern import gpu as og
 from ordern.gpu import batches
 from ordern.gpu import rollout as on_device
 
@@ -96,3 +97,33 @@ def test_ensembles_run_on_a_device(robot: on.Robot, gpu: StandIn) -> None:
         on.Ensemble(robot, members=3, steps=5, limits="bounce").run(engine="cuda:1")
     with pytest.raises(on.GpuError, match="no GPU of this number"):
         study.run(engine="cuda:7")
+
+
+def test_arrays_of_a_device_stay_there(robot: on.Robot, gpu: StandIn) -> None:
+    rng = np.random.default_rng(0)
+    q, v = rng.normal(size=(2, 30, 2))
+    table = rng.normal(size=(30, 12, 2))
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((q, v, table), {"every": 3}),
+        ((q, v[0], table[:1]), {"method": "rk4"}),
+        ((q, v, table[:, 0], 5), {}),
+        ((q, v, None, 6), {"feedback": (20.0, 1.0, np.zeros(2)), "external": {robot.bodies[-1].name: np.ones(6)}}),
+        ((q.reshape(5, 6, 2), v.reshape(5, 6, 2), None, 6), {}),
+    ]
+    for given, settings in calls:
+        there = [og.array(x) if isinstance(x, np.ndarray) else x for x in given]
+        found, expected = robot.rollout(*there, **settings), robot.rollout(*given, **settings)
+        for x, y in ((found.q, expected.q), (found.v, expected.v)):
+            assert isinstance(x, og.Array)
+            np.testing.assert_array_equal(x.numpy(), y)
+        np.testing.assert_allclose(found.t, expected.t)
+    many = robot.vary(mass=rng.uniform(0.5, 2.0, (30, 2)))
+    np.testing.assert_array_equal(
+        many.rollout(og.array(q), og.array(v), None, 4).q.numpy(), many.rollout(q, v, None, 4).q
+    )  # type: ignore[arg-type]
+    for wrong, message in (
+        ({"tau": og.array(table[:, :5]), "steps": 7}, "tau has 5 rows over time"),
+        ({}, "give `steps`"),
+    ):
+        with pytest.raises(on.ArgumentError, match=message):
+            robot.rollout(og.array(q), og.array(v), **wrong)  # type: ignore[arg-type]

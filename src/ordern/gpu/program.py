@@ -19,7 +19,7 @@ from .device import Device
 from .dlpack import View
 from .libraries import Library, is_here
 
-__all__ = ["Program", "launches", "operated"]
+__all__ = ["Program", "launches", "operated", "viewed"]
 
 Shape = tuple[int, ...]
 
@@ -58,34 +58,7 @@ class Program:
 
     def views(self, library: Library, given: Mapping[str, Any], cores: Iterable[Shape]) -> list[View]:
         """Return where the arguments are, all of one data type; arrays and numbers of this machine are copied."""
-        found = {
-            name: self._view(library, name, x, core)
-            for (name, x), core in zip(given.items(), cores, strict=True)
-            if not is_here(x)
-        }
-        dtype = next(iter(found.values())).dtype
-        if any(v.dtype != dtype for v in found.values()):
-            kinds = ", ".join(f"{name} {v.dtype}" for name, v in found.items())
-            raise ArgumentError(f"{self.asking}: on a GPU, all arguments have one data type; these have {kinds}")
-        for name in given.keys() - found.keys():
-            copy = library.copied(given[name], dtype, self.device)
-            found[name] = library.view(copy, self.device, self.asking, name)
-        return [found[name] for name in given]
-
-    def _view(self, library: Library, name: str, x: Any, core: Shape) -> View:
-        """Return where an argument is, if it is on this device and its rows have no gaps."""
-        if getattr(x, "is_cuda", True) is False:
-            raise ArgumentError(f"{self.asking}: argument {name!r} is not on a GPU; copy it there with `x.cuda()`")
-        number = library.number(x)
-        if number != self.device.number:
-            raise ArgumentError(
-                f"{self.asking}: argument {name!r} is on device {number}, and this kernel on device "
-                f'{self.device.number}; use `kernel.on("cuda:{number}")`'
-            )
-        view = library.view(x, self.device, self.asking, name)
-        if not _is_packed(view, len(core)):
-            view = library.view(library.packed(x, self.asking, name), self.device, self.asking, name)
-        return view
+        return viewed(library, self.device, self.asking, given, map(len, cores))
 
     def run(
         self, library: Library, views: Mapping[str, View], cores: Sequence[Shape], numbers: View | None, sets: Shape,
@@ -136,6 +109,42 @@ class Program:
         return view
 
 
+def viewed(library: Library, device: Device, asking: str, given: Mapping[str, Any], ranks: Iterable[int]) -> list[View]:
+    """Return where arguments are, all of one data type; arrays and numbers of this machine are copied to the device.
+
+    `ranks` are the numbers of their last dimensions that must have no gaps.
+    """
+    found = {
+        name: _view(library, device, asking, name, x, rank)
+        for (name, x), rank in zip(given.items(), ranks, strict=True)
+        if not is_here(x)
+    }
+    dtype = next(iter(found.values())).dtype
+    if any(v.dtype != dtype for v in found.values()):
+        kinds = ", ".join(f"{name} {v.dtype}" for name, v in found.items())
+        raise ArgumentError(f"{asking}: on a GPU, all arguments have one data type; these have {kinds}")
+    for name in given.keys() - found.keys():
+        copy = library.copied(given[name], dtype, device)
+        found[name] = library.view(copy, device, asking, name)
+    return [found[name] for name in given]
+
+
+def _view(library: Library, device: Device, asking: str, name: str, x: Any, rank: int) -> View:
+    """Return where an argument is, if it is on the device and its rows have no gaps."""
+    if getattr(x, "is_cuda", True) is False:
+        raise ArgumentError(f"{asking}: argument {name!r} is not on a GPU; copy it there with `x.cuda()`")
+    number = library.number(x)
+    if number != device.number:
+        raise ArgumentError(
+            f"{asking}: argument {name!r} is on device {number}, and this kernel on device {device.number}; use "
+            f'`kernel.on("cuda:{number}")`'
+        )
+    view = library.view(x, device, asking, name)
+    if not _is_packed(view, rank):
+        view = library.view(library.packed(x, asking, name), device, asking, name)
+    return view
+
+
 def operated(operator: Any, library: Library, given: Sequence[Any], out: Any = None) -> Any:
     """Return the answer of an operator of `ordern.worlds` for arrays of one library on one device.
 
@@ -165,7 +174,7 @@ def operated(operator: Any, library: Library, given: Sequence[Any], out: Any = N
 
 
 def _is_packed(view: View, rank: int) -> bool:
-    """Return True if the last dimensions have no gaps; sizes of 1 have no stride."""
+    """Return True if the last dimensions have no gaps; the stride of a dimension of length 1 does not matter."""
     step = 1
     for n, s in zip(reversed(view.shape[view.ndim - rank :]), reversed(view.strides), strict=False):
         if n != 1 and s != step:

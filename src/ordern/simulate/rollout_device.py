@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import AnyArray
+from ..arguments import AnyArray, choice, positive
 from ..compile.timeloops.code import varied_forms
 from ..errors import ArgumentError
 from ..gpu.device import Device, find_device
-from ..gpu.rollout import DeviceLoop
+from ..gpu.dlpack import View
+from ..gpu.libraries import Library, is_here, library_of
+from ..gpu.program import viewed
+from ..gpu.rollout import LOADS, DeviceLoop
+from ..kernel.arguments import broadcast_named, external_forces
 from ..kernel.bound import bound
 from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
-from .integrators.tableaus import tableau
+from .integrators.tableaus import TABLEAUS, tableau
+from .rollout_arguments import whole_number
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["device_loop", "device_parameters"]
+__all__ = ["DeviceRollout", "device_loop", "device_parameters", "rollout_there", "steps_there"]
 
 
 def device_loop(
@@ -51,3 +58,113 @@ def device_parameters(
     requests = step_requests(robot, tableau(method), dynamics, "goal" in given, "external" in given)
     parts = [numbers.form(*form, None, dtype) for form, size in varied_forms(requests, ()).items() if size]
     return np.concatenate([*parts, np.zeros((*numbers.shape, 0), dtype)], axis=-1)
+
+
+class DeviceRollout(NamedTuple):
+    """Trajectories as arrays on a GPU; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
+
+    q: Any
+    """Positions, of shape (..., 1 + steps // every, nq)."""
+    v: Any
+    """Velocities, of shape (..., 1 + steps // every, nv)."""
+    t: AnyArray
+    """Times since the start, as a NumPy array."""
+
+
+_REFUSED = ("policy", "noise", "events", "progress", "out")
+
+
+def rollout_there(
+    robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: float, *, method: str, every: int, feedback: Any,
+    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, **settings: Any,
+) -> DeviceRollout:  # fmt: skip
+    """Return trajectories for arrays on a GPU, of CuPy or `ordern.gpu`: see `Robot.rollout`."""
+    for name in _REFUSED:
+        if settings.get(name) is not None:
+            raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is on a GPU")
+    if limits != "ignore" or drift != "baumgarte":
+        raise ArgumentError(f"rollout: limits={limits!r}, drift={drift!r} are for NumPy arrays; arguments are on a GPU")
+    choice("method", method, TABLEAUS, "rollout")
+    kp, kd, goal = feedback if feedback is not None else (0.0, 0.0, None)
+    named = {"q0": q0, "v0": v0, "tau": tau, "external": external_forces(robot, external), "goal": goal}
+    given = {name: x if hasattr(x, "shape") else np.asarray(x) for name, x in named.items() if x is not None}
+    rank = max(len(given[name].shape) for name in ("q0", "v0")) - 1
+    for name in set(LOADS) & given.keys():
+        core = 2 if name == "external" else 1
+        shape = tuple(given[name].shape)
+        if len(shape) - core <= rank:  # the same for all steps
+            given[name] = given[name].reshape(*shape[: len(shape) - core], 1, *shape[len(shape) - core :])
+    rows = {name: given[name].shape[-3 if name == "external" else -2] for name in LOADS if name in given}
+    if steps is None and rows.get("tau", 1) == 1:
+        raise ArgumentError("rollout: give `steps`, or a tau with a row for each step")
+    steps, every = whole_number("steps", rows["tau"] if steps is None else steps, 0), whole_number("every", every, 1)
+    for name, n in rows.items():
+        if n not in (1, steps):
+            raise ArgumentError(f"rollout: {name} has {n} rows over time, but there are {steps} steps")
+    library = library_of(given, "rollout")
+    assert library is not None
+    device = library.device(next(x for x in given.values() if not is_here(x)))
+    numbers = [positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`"), 0.0, 0.0, 1.0]
+    gains = [np.broadcast_to(np.asarray(k, float), (robot.nv,)) for k in (kp, kd)]
+    given["numbers"] = np.concatenate([numbers, *gains])
+    q, v = steps_there(robot, library, device, given, (method, dynamics), steps, every)
+    return DeviceRollout(q, v, dt * every * np.arange(1 + steps // every))
+
+
+def steps_there(
+    robot: Robot, library: Library, device: Device, given: Mapping[str, Any], how: tuple[str, str | None], steps: int,
+    every: int, together: bool = False,
+) -> Any:  # fmt: skip
+    """Return the states (q, v) of all trajectories as arrays of a library, or `together` as one array (q, v).
+
+    `given` has "q0", "v0" and "numbers" with one dimension for a trajectory, and the loads with one more, for steps.
+    """
+    cores = {"q0": 1, "v0": 1, "numbers": 1, "tau": 2, "external": 3, "goal": 2}
+    given = {"tau": np.zeros((1, robot.nv)), **given}
+    views = dict(zip(given, viewed(library, device, "rollout", given, [cores[x] for x in given]), strict=True))
+    dtype, names = views["q0"].dtype, frozenset(given)
+    loop = device_loop(robot, *how, dtype, names, device)
+    parameters = device_parameters(robot, *how, dtype, names)
+    if parameters.shape[-1]:
+        cores["parameters"] = 1
+        views["parameters"] = library.view(library.copied(parameters, dtype, device), device, "rollout", "parameters")
+    shapes = {name: v.shape[: v.ndim - cores[name]] for name, v in views.items()}
+    batch = broadcast_named("rollout: the batch shapes of the arguments", {**shapes, "robot": robot.batch_shape})
+    words = {"steps": steps, "every": every, "n": math.prod(batch)}
+    for name, view in views.items():
+        words[name], words[f"{name}_stride"] = view.address, _between(name, view, shapes[name], batch)
+        if name in LOADS and view.shape[view.ndim - cores[name]] > 1:
+            words[f"{name}_step"] = math.prod(view.shape[view.ndim - cores[name] + 1 :])
+    rows, nq, nv = 1 + steps // every, robot.nq, robot.nv
+    if together:
+        both = library.empty((*batch, rows, nq + nv), dtype, device)
+        at, outs, sizes = [library.view(both, device, "rollout", "out").address], (both,), (nq + nv, nq + nv)
+        at.append(at[0] + nq * dtype.itemsize)
+    else:
+        outs = tuple(library.empty((*batch, rows, n), dtype, device) for n in (nq, nv))
+        at, sizes = [library.view(x, device, "rollout", "out").address for x in outs], (nq, nv)
+    for name, address, n in zip("qv", at, sizes, strict=True):
+        words |= {f"{name}_out": address, f"{name}_stride": rows * n, f"{name}_row": n}
+    if words["n"]:
+        with device:
+            loop.launch(words, library.stream(device))
+    found = tuple(library.done(list(views.values()), x, device) for x in outs)
+    return found[0] if together else found
+
+
+def _between(name: str, view: View, own: tuple[int, ...], batch: tuple[int, ...]) -> int:
+    """Return the numbers from one trajectory's row to the next; 0 if one row serves all."""
+    if math.prod(own) == 1:
+        return 0
+    step = view.strides[len(own) - 1]
+    for n, s in zip(reversed(own), reversed(view.strides[: len(own)]), strict=True):
+        if n != 1 and s != step:
+            break
+        step *= n
+    else:
+        if own == batch:
+            return view.strides[len(own) - 1]
+    raise ArgumentError(
+        f"rollout: on a GPU, {name} must have a row for each trajectory of the batch {batch}, without gaps between "
+        f"dimensions, or one for all; it has the batch shape {own}"
+    )

@@ -212,6 +212,25 @@ class _RolloutOperator(Native):
         dt = float(_one("dt", given["dt"], 0))
         return robot, (given["q0"], given["v0"], given.get("tau"), self._steps, dt), more
 
+    def there(self, library: Any, tensors: Sequence[Tensor]) -> Tensor:
+        """Return the states for tensors on a GPU, where one launch takes all steps."""
+        from ...simulate.rollout_device import steps_there
+
+        named = dict(zip(self.names, tensors, strict=True))
+        if self._limits["limits"] != "ignore" or self._settings["drift"] != "baumgarte":
+            raise ArgumentError("rollout: bounces and projections are for the CPU; the tensors are on a GPU")
+        robot, dt = self._owner, float(_one("dt", named.pop("dt").cpu().numpy(), 0))
+        if _PARAMETERS in named:
+            robot = with_values(robot, named.pop(_PARAMETERS).cpu().double().numpy())
+        gains = [named.pop(x).cpu().numpy() if x in named else np.zeros(robot.nv) for x in ("kp", "kd")]
+        head = [dt, self._settings["smoothing"], 0.0, 0.0, 1.0]
+        given: dict[str, Any] = {"goal" if x == "target" else x: y for x, y in named.items()}
+        given["numbers"] = np.concatenate([head, *(_one("gains", x, 1) for x in gains)])
+        how = self._settings["method"], self._settings["dynamics"]
+        device = library.device(tensors[0])
+        found: Tensor = steps_there(robot, library, device, given, how, self._steps, self._every, together=True)
+        return found
+
     def compute(self, given: Mapping[str, AnyArray], batch: tuple[int, ...], threads: int | None) -> AnyArray:
         """Return the states."""
         robot, arguments, more = self._call(given)
