@@ -73,7 +73,7 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
         yield f"vs_pinocchio_loop_on_{cores()}_cores", float(np.median(per_step / cores() / (t["ours"] / total)))
 
 
-def mujoco_run(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple[Any, Any]:
+def mujoco_run(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int, threads: int | None = None) -> tuple[Any, Any]:
     """Return a call of MuJoCo's rollout on all cores, and a function that returns the last positions of its result."""
     from mujoco import rollout as mujoco_rollout
 
@@ -82,7 +82,7 @@ def mujoco_run(robot: on.Robot, q0: Any, v0: Any, tau: Any, steps: int) -> tuple
     initial = np.concatenate([np.zeros((len(q0), 1)), q0, v0], axis=1)
     assert size == initial.shape[1], "a state of MuJoCo is time, q and v"
     applied = np.ascontiguousarray(np.broadcast_to(tau[:, None], (len(tau), 1, robot.nv)))
-    count = cores()
+    count = threads or cores()
     pool = mujoco_rollout.Rollout(nthread=count)
     datas = [mujoco.MjData(model) for _ in range(count)]
     control = np.repeat(applied, steps, axis=1)

@@ -22,7 +22,7 @@ from ..arguments import AnyArray
 from ..errors import ArgumentError
 from .journal import Journal, flush, write_atomically
 from .lerobot_statistics import Summary, episode_statistics
-from .parquet_store import column, numbers, series_of, written
+from .parquet_store import column, numbers, series_of, write_table, written
 from .stores import JOURNAL, Store, about, pyarrow
 from .work import Block, Column
 
@@ -94,10 +94,8 @@ class LeRobot(Store):
         data, episodes = self.files(number)
         for path in (data, episodes):
             path.parent.mkdir(parents=True, exist_ok=True)
-        tables = [self._episode(pa, features, k, first + k, int(member)) for k, member in enumerate(members)]
-        with written(data) as partial, pq.ParquetWriter(partial, tables[0].schema) as writer:
-            for table in tables:
-                writer.write_table(table)
+        with written(data) as partial:
+            self._write_frames(partial, self._frames(pa, features, first, members))
         rows = self._described(pa, number, first, members, features)
         for name in self._each:
             shape = self.columns[name].shape
@@ -117,14 +115,21 @@ class LeRobot(Store):
         found["next.done"][:, -1] = True
         return found
 
-    def _episode(self, pa: Any, features: Mapping[str, AnyArray], k: int, episode: int, member: int) -> Any:
-        """Return the rows of one episode."""
-        rows = len(self._times)
-        columns: dict[str, Any] = {name: column(pa, _plain(x[k])) for name, x in features.items()}
-        columns |= {"timestamp": self._times.astype(np.float32), "frame_index": np.arange(rows)}
-        columns |= {"episode_index": np.full(rows, episode), "index": episode * rows + np.arange(rows)}
-        columns |= {"task_index": np.zeros(rows, np.int64), "member": np.full(rows, member)}
+    def _frames(self, pa: Any, features: Mapping[str, AnyArray], first: int, members: AnyArray) -> Any:
+        """Return the rows of all episodes, which are numbered from `first` on."""
+        count, rows = len(members), len(self._times)
+        columns: dict[str, Any] = {
+            name: column(pa, _plain(x.reshape(count * rows, x.shape[-1]))) for name, x in features.items()
+        }
+        columns |= {"timestamp": np.tile(self._times.astype(np.float32), count)}
+        columns |= {"frame_index": np.tile(np.arange(rows), count), **_numbered(first, count, rows)}
+        columns |= {"task_index": np.zeros(count * rows, np.int64), "member": np.repeat(members, rows)}
         return pa.table(columns)
+
+    def _write_frames(self, path: Path, table: Any) -> None:
+        """Write the rows of episodes, with a row group for each."""
+        repeated = ["episode_index", "task_index", "member", "next.done"]
+        write_table(pyarrow()[1], table, path, len(self._times), repeated)
 
     def _described(
         self, pa: Any, number: int, first: int, members: AnyArray, features: Mapping[str, AnyArray]
@@ -160,7 +165,7 @@ class LeRobot(Store):
             first -= bisect.bisect_left(lost, first)
             table = pq.read_table(episodes)
             if lost:
-                _renumber_data(pa, pq, data, first, len(self._times))
+                self._renumber_frames(pa, pq, data, first)
                 table = _renumber_episodes(pa, pq, episodes, table, first, len(self._times))
             summary.add({x: numbers(table[x]) for x in table.column_names if x.startswith("stats/")}, len(table))
         with written(self.path / _TASKS) as partial:
@@ -168,6 +173,17 @@ class LeRobot(Store):
         write_atomically(self.path / _STATISTICS, json.dumps(summary.answer(), indent=4).encode())
         info = self._info(study, members - len(lost))
         write_atomically(self.path / _INFO, json.dumps(info, indent=4, ensure_ascii=False).encode())
+
+    def _renumber_frames(self, pa: Any, pq: Any, path: Path, first: int) -> None:
+        """Give the episodes of a data file their final numbers, from `first` on, if they have others."""
+        table, rows = pq.read_table(path), len(self._times)
+        if table["episode_index"][0].as_py() == first:
+            return
+        for name, x in _numbered(first, len(table) // rows, rows).items():
+            table = _replaced(pa, table, name, x)
+        with written(path) as partial:
+            self._write_frames(partial, table)
+        flush(path)
 
     def _info(self, study: Ensemble, episodes: int) -> dict[str, Any]:
         times, shapes = self._times, {name: x.shape for name, x in self.columns.items()}
@@ -228,19 +244,6 @@ class LeRobot(Store):
         return self.path / _DATA.format(**at), self.path / _EPISODES.format(**at)
 
 
-def _renumber_data(pa: Any, pq: Any, path: Path, first: int, rows: int) -> None:
-    """Give the episodes of a data file their final numbers, from `first` on, if they have others."""
-    with pq.ParquetFile(path) as file:
-        groups = [file.read_row_group(k) for k in range(file.num_row_groups)]
-    if groups[0]["episode_index"][0].as_py() == first:
-        return
-    with written(path) as partial, pq.ParquetWriter(partial, groups[0].schema) as writer:
-        for episode, table in enumerate(groups, first):
-            table = _replaced(pa, table, "episode_index", np.full(rows, episode))
-            writer.write_table(_replaced(pa, table, "index", episode * rows + np.arange(rows)))
-    flush(path)
-
-
 def _renumber_episodes(pa: Any, pq: Any, path: Path, table: Any, first: int, rows: int) -> Any:
     """Return the table of episodes with their final numbers, and store it if it has others."""
     if table["episode_index"][0].as_py() == first:
@@ -252,6 +255,14 @@ def _renumber_episodes(pa: Any, pq: Any, path: Path, table: Any, first: int, row
         pq.write_table(table, partial)
     flush(path)
     return table
+
+
+def _numbered(first: int, count: int, rows: int) -> dict[str, AnyArray]:
+    """Return the numbers of episodes, and of their frames in the dataset."""
+    return {
+        "episode_index": np.repeat(first + np.arange(count), rows),
+        "index": first * rows + np.arange(count * rows),
+    }
 
 
 def _bounds(episodes: AnyArray, rows: int) -> dict[str, AnyArray]:

@@ -20,7 +20,7 @@ from .work import Block, Column
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-__all__ = ["Parquet", "column", "numbers", "series_of", "written"]
+__all__ = ["Parquet", "column", "numbers", "series_of", "write_table", "written"]
 
 
 class Parquet(Store):
@@ -53,29 +53,16 @@ class Parquet(Store):
         pa, pq = pyarrow()
         count = len(next(iter(block.arrays.values())))
         members = np.arange(block.first, block.first + count)
+        rows = 1 if self._times is None else len(self._times)
+        columns = {"member": np.repeat(members, rows)}
+        if self._times is not None:
+            columns["t"] = np.tile(self._times, count)
+        for name, x in block.arrays.items():
+            series = name in self._series
+            columns[name] = column(pa, x.reshape(count * rows, *x.shape[2:]) if series else np.repeat(x, rows, axis=0))
+        constant = [name for name in columns if name not in self._series] if self._series else False
         with written(self._file(number)) as partial:
-            if self._series:
-                self._write_episodes(pa, pq, partial, members, block)
-            else:
-                table = pa.table({"member": members, **{name: column(pa, x) for name, x in block.arrays.items()}})
-                pq.write_table(table, partial)
-
-    def _write_episodes(self, pa: Any, pq: Any, partial: Path, members: AnyArray, block: Block) -> None:
-        writer = None
-        t = self._times
-        assert t is not None
-        rows = len(t)
-        for k, member in enumerate(members):
-            columns = {"member": np.full(rows, member), "t": t}
-            columns |= {name: column(pa, block.arrays[name][k]) for name in self._series}
-            for name, x in block.arrays.items():
-                if name not in self._series:
-                    columns[name] = column(pa, np.repeat(x[k : k + 1], rows, axis=0))
-            table = pa.table(columns)
-            writer = writer or pq.ParquetWriter(partial, table.schema)
-            writer.write_table(table)
-        if writer is not None:
-            writer.close()
+            write_table(pq, pa.table(columns), partial, rows if self._series else None, constant)
 
     def files(self, number: int) -> Iterable[Path]:
         """Return the file of a block."""
@@ -111,6 +98,14 @@ def series_of(columns: Mapping[str, Column]) -> tuple[tuple[str, ...], AnyArray 
     """Return the names of arrays over time, and their times."""
     timed = {name: x for name, x in columns.items() if "time" in x.dims}
     return tuple(sorted(timed)), next((x.times for x in timed.values()), None)
+
+
+def write_table(pq: Any, table: Any, path: Path, rows: int | None, repeated: Any) -> None:
+    """Write a table in row groups of so many rows; columns whose numbers are `repeated` have dictionaries.
+
+    Dictionaries and statistics of numbers that are all different would take more space than the numbers of an episode.
+    """
+    pq.write_table(table, path, row_group_size=rows, use_dictionary=repeated, write_statistics=["member"])
 
 
 @contextmanager
