@@ -59,6 +59,7 @@ RETURNED = {
         "Assembly",
         "ClosedMotion",
         "Converter",
+        "Coverage",
         "Decoupled",
         "Grasp",
         "GraspMotion",
@@ -78,6 +79,16 @@ RETURNED = {
         "Model",
     ),
     *("Parameters", "TipTrajectory", "Viewer"),
+    *(
+        "Crossing",
+        "Crossings",
+        "Histogram",
+        "Moments",
+        "MorrisEffects",
+        "Quantiles",
+        "SobolIndices",
+        "Worst",
+    ),
 }
 """Classes that functions return and users do not construct: their signatures are left out."""
 ARGUMENTS = "| argument | type or shape | meaning |"

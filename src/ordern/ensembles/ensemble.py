@@ -66,8 +66,9 @@ class Ensemble:
     (1, steps, nv) for all. A `controller` is a policy of `rollout`, or a controller of `simulate`.
 
     `keep` names what is kept of each member ("final", "series", "energy", "drawn", "events"), or has things of
-    `on.keep`, also reductions over all members. The same `seed` gives the same members, bit for bit, whatever the
-    engine, the number of workers, and interruptions. `sampling` is "random", "latin-hypercube" or "sobol". `stop`
+    `on.keep`, also reductions over all members; a dictionary names them. The same `seed` gives the same members, bit
+    for bit, whatever the engine, the number of workers, and interruptions. `sampling` is "random" (the default),
+    "latin-hypercube" or "sobol"; the reductions `sobol` and `morris` have their own, "saltelli" and "morris". `stop`
     ends the run when an answer is good enough: see `on.keep.precise`. `target="x86-64-v3"` compiles for all processors
     of that level, so that the machines of a mixed cluster compute the same bits. A `block` of members is run, stored
     and reduced at once; its size is chosen unless it is given. A member that `simulate` runs for longer than
@@ -95,7 +96,7 @@ class Ensemble:
         until: float | None = None,
         keep: Any = ("final",),
         seed: int = 0,
-        sampling: str = "random",
+        sampling: str | None = None,
         stop: Any = None,
         target: str | None = None,
         block: int | None = None,
@@ -115,10 +116,10 @@ class Ensemble:
         self.dt = positive(dt, "Ensemble: `dt`")
         self.time_limit = None if time_limit is None else positive(time_limit, "Ensemble: `time_limit`")
         self.seed = whole_number(seed, "Ensemble: `seed`", 0)
-        self.sampling = choice("sampling", sampling, SAMPLINGS, "Ensemble")
         self.kept: tuple[Kept, ...]
         self.reductions: tuple[Reduction, ...]
         self.kept, self.reductions = kept(keep)
+        self.sampling = choice("sampling", _sampling(sampling, self.reductions), SAMPLINGS, "Ensemble")
         self._require_settings()
         self.quantities: dict[str, Quantity] = {
             x.name: x
@@ -130,6 +131,10 @@ class Ensemble:
         }
         self.members = required_members(self.quantities, members)
         self._block = None if block is None else whole_number(block, "Ensemble: `block`", 1)
+        if self.draws.design is not None:
+            self.draws.design.required("members", self.members)
+            if self._block is not None:
+                self.draws.design.required("block", self._block)
         self.every = self._every()
 
     def _require_settings(self) -> None:
@@ -179,6 +184,12 @@ class Ensemble:
         """The number of members that are run, stored and reduced together. It depends on the study alone."""
         if self._block is not None:
             return self._block
+        size = 1 if self.draws.design is None else self.draws.design.size
+        return max(size, self._fitting_block // size * size)
+
+    @property
+    def _fitting_block(self) -> int:
+        """The number of members that fit into a block."""
         if self.until is not None:
             return _SIMULATED_BLOCK
         assert self.steps is not None
@@ -282,6 +293,26 @@ class Ensemble:
         varied = [name for name, x in self.quantities.items() if x.varies]
         vary = f"; {', '.join(varied)} vary" if varied else ""
         return f"<Ensemble of {self.members:,} runs of {self.robot.name!r}, {how}{vary}>"
+
+
+def _sampling(given: str | None, reductions: Sequence[Reduction]) -> str:
+    """Return the sampling: as given, or as reductions need it; raise if they disagree."""
+    asked = {x.sampling: x.name for x in reductions if x.sampling is not None}
+    if len(asked) > 1:
+        raise ArgumentError(
+            f"Ensemble: {' and '.join(asked.values())} need members of different designs; run two studies"
+        )
+    if not asked:
+        return "random" if given is None else given
+    [(needed, name)] = asked.items()
+    if given not in (None, needed):
+        raise ArgumentError(f"Ensemble: {name} needs sampling={needed!r}, which is its default, not {given!r}")
+    other = next((x.name for x in reductions if x.sampling is None), None)
+    if needed == "morris" and other is not None:
+        raise ArgumentError(
+            f"Ensemble: {other} is not for the walks of {name}, whose members are not independent; run two studies"
+        )
+    return needed
 
 
 def require_one_robot(robot: Any, what: str) -> None:

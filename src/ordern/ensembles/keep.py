@@ -18,7 +18,9 @@ from ..arguments import AnyArray, whole_number
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .members import Members, value_of
-from .reductions import Reduction, coverage, histogram, moments, precise, quantiles, worst
+from .reductions import Reduction, coverage, histogram, moments, quantiles, worst
+from .sensitivity import morris, sobol
+from .stopping import precise
 
 __all__ = [
     "Kept",
@@ -33,9 +35,11 @@ __all__ = [
     "histogram",
     "kept",
     "moments",
+    "morris",
     "precise",
     "quantiles",
     "series",
+    "sobol",
     "value",
     "worst",
 ]
@@ -283,8 +287,8 @@ def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
 
 def _renamed(x: Any, name: Any) -> Any:
     """Return a thing to keep under a name: of a reduction or a value the given one, of others their own."""
-    if not isinstance(name, str) or not name:
-        raise ArgumentError(f"Ensemble: the names in `keep` must be texts, not {name!r}")
+    if not isinstance(name, str) or not name.replace("_", "a").isalnum():
+        raise ArgumentError(f"Ensemble: the names in `keep` consist of letters, digits and _, not {name!r}")
     if callable(x) and not isinstance(x, (Kept, Reduction)):
         return value(name, x)
     if not isinstance(x, (Reduction, _Value)):

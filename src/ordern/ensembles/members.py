@@ -15,6 +15,7 @@ from ..records import dataclass
 if TYPE_CHECKING:
     from ..robot import Robot
     from ..simulate.rollout_events import Crossings
+    from .designs import Design
 
 __all__ = ["Members", "sampled", "value_of"]
 
@@ -45,6 +46,9 @@ class Members:
     events: Crossings | None = None
     """The first crossings of events: `members.events["flip"].time`, `.q`, `.v` and `.count`, each with a row for each
     member. None without `events`."""
+
+    design: Design | None = None
+    """The design of a sensitivity study, to which these members belong."""
 
     def __len__(self) -> int:
         return len(self.v)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..arguments import Array, whole_number
 from ..errors import ArgumentError
 from ..records import dataclass
 from .counters import member_seeds, permuted, uniforms
+from .designs import DESIGNS, Design, Factor, Saltelli, sobol_points
 from .distributions import Distribution, FromSeeds
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["PARAMETERS", "SAMPLINGS", "Quantities", "Quantity", "quantity", "req
 
 PARAMETERS = "parameters."
 """The names of parameters begin with this."""
-SAMPLINGS = ("random", "latin-hypercube", "sobol")
+SAMPLINGS = ("random", "latin-hypercube", "sobol", *DESIGNS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,11 +89,11 @@ class Quantities:
         if not 0 <= first <= last <= self._count:
             raise ArgumentError(f"members {first} to {last - 1} are not among the {self._count} of the ensemble")
         found: dict[str, Array] = {}
-        places = self._sobol(first, last) if self._sampling == "sobol" else None
+        places = self._places(first, last)
         start = 0
         for name, x in self._given.items():
             if isinstance(x.given, FromSeeds):
-                found[name] = x.given.of_seeds(member_seeds(self._seed, name, first, last), x.shape)
+                found[name] = x.given.of_seeds(self._seeds(name, first, last), x.shape)
             elif isinstance(x.given, Distribution):
                 count = self._columns[name]
                 u = self._uniforms(name, first, last, count) if places is None else places[:, start : start + count]
@@ -110,22 +111,45 @@ class Quantities:
         layer = permuted(self._seed, f"{name} layers", members, self._count, count)
         return (layer + u) / self._count
 
-    def _sobol(self, first: int, last: int) -> Array:
-        """Return points of a scrambled Sobol sequence over all quantities together."""
-        try:
-            from scipy.stats import qmc
-        except ImportError:
-            raise ArgumentError("Ensemble: sampling='sobol' needs SciPy: pip install scipy") from None
-        columns = sum(self._columns.values())
-        if not columns:
-            return np.zeros((last - first, 0))
-        engine = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(self._seed))
-        if first:
-            engine.fast_forward(first)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # a block need not be a power of 2
-            u = engine.random(last - first)
-        return np.asarray(np.clip(u, 2.0**-54, 1.0 - 2.0**-53))
+    @cached_property
+    def design(self) -> Design | None:
+        """The design of a sensitivity study; None for other samplings."""
+        if self._sampling not in DESIGNS:
+            return None
+        for name, x in self._given.items():
+            if x.members is not None:
+                raise ArgumentError(
+                    f"Ensemble: {name} has a row for each member; with sampling={self._sampling!r}, members are chosen "
+                    "by the design: give a distribution"
+                )
+        factors, start = [], 0
+        for name, count in self._columns.items():
+            whole = [f"{name}[{k}]" for k in range(count)] if self._given[name].shape else [name] * count
+            factors += [Factor(label, (start + k,)) for k, label in enumerate(whole)]
+            if isinstance(self._given[name].given, FromSeeds):
+                factors.append(Factor(name, ()))
+            start += count
+        design: Design = DESIGNS[self._sampling](factors, start, self._seed)
+        return design
+
+    def _places(self, first: int, last: int) -> Array | None:
+        """Return numbers between 0 and 1 for all quantities together, if they are drawn together."""
+        if self.design is not None:
+            return self.design.of_members(first, last)
+        if self._sampling == "sobol":
+            return sobol_points(sum(self._columns.values()), self._seed, first, last, "sobol")
+        return None
+
+    def _seeds(self, name: str, first: int, last: int) -> NDArray[np.uint64]:
+        """Return a seed for each member; in a design, that of a point of its group."""
+        if not isinstance(self.design, Saltelli):
+            return member_seeds(self._seed, name, first, last)
+        size = self.design.size
+        group = np.arange(first, last) // size - first // size
+        a, b = (
+            member_seeds(self._seed, stream, first // size, -(-last // size)) for stream in (name, f"{name} second")
+        )
+        return np.where(self.design.from_second(name, first, last), b[group], a[group])
 
 
 def variant(robot: Robot, numbers: Mapping[str, Any]) -> Robot:

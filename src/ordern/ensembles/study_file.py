@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, OrdernError, unknown_name
 from ..records import dataclass
-from . import distributions, reductions
+from . import distributions, reductions, sensitivity
 from .ensemble import Ensemble
 from .keep import forces, series
+from .stopping import precise
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -41,6 +42,7 @@ _DISTRIBUTIONS: dict[str, Callable[..., Any]] = {
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     **{"moments": reductions.moments, "histogram": reductions.histogram, "quantiles": reductions.quantiles},
     **{"worst": reductions.worst, "coverage": reductions.coverage},
+    **{"sobol": sensitivity.sobol, "morris": sensitivity.morris},
 }
 _TABLES = ("robot", "starts", "parameters", "forces", "keep", "reduce", "stop", "every", "out", "format", "task")
 
@@ -99,7 +101,7 @@ def _ensemble(path: Path, given: dict[str, Any], load: Callable[[str], Robot]) -
     }
     starts = {name: _value(x, f"starts.{name}") for name, x in given.get("starts", {}).items()}
     forces = None if given.get("forces") is None else _value(given["forces"], "forces")
-    stop = reductions.precise(**given["stop"]) if "stop" in given else None
+    stop = precise(**given["stop"]) if "stop" in given else None
     return Ensemble(robot, starts=starts, parameters=parameters, forces=forces, keep=keep, stop=stop, **plain)
 
 

@@ -7,6 +7,7 @@ import math
 import re
 import time
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,6 +105,7 @@ def run_block(study: Ensemble, first: int, last: int, threads: int = 1) -> Block
         members = _rolled(study, first, last, drawn, failures, threads)
     else:
         members = _simulated(study, first, last, drawn, failures)
+    members = replace(members, design=study.draws.design)
     finite = np.isfinite(members.q[:, -1]).all(-1) & np.isfinite(members.v[:, -1]).all(-1)
     for k in np.flatnonzero(~finite).tolist():
         failures.setdefault(k, _divergence(members, k))
