@@ -252,3 +252,12 @@ def test_errors() -> None:
             ARM.rollout(*start, steps=10, events=events)
     with pytest.raises(on.UnknownNameError, match="turn"):
         ARM.rollout(*start, steps=10, events=TURN).events["trun"]  # type: ignore[index]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("jax")
+def test_arrays_of_jax_are_refused() -> None:
+    import jax.numpy as jnp
+
+    with pytest.raises(on.ArgumentError, match="events= is for NumPy arrays"):
+        ARM.rollout(jnp.zeros(2), jnp.zeros(2), steps=3, events=TURN)

@@ -25,6 +25,7 @@ __all__ = ["Steps", "require_steps"]
 
 _REFUSED = {
     "noise": "draw it in your library, and add it to `tau`, or to what the policy sees",
+    "events": "look for them in the states, or roll out NumPy arrays",
     "progress": "a compiled function cannot tell how far it is",
     "out": "arrays of other libraries are not written to",
 }
