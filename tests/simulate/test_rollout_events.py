@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.compile import program
 from ordern.graph import where_less
+from ordern.simulate import rollout
 from ordern.simulate.integrators.tableaus import TABLEAUS
 from tests.tolerances import ORDER, ROUNDING, SINGLE, assert_close
 
@@ -42,18 +44,11 @@ def first_times(q: Any, v: Any, events: list[on.Event], until: float) -> Any:
     return [min((e.time for e in found if e.index == k), default=math.nan) for k in range(len(events))]
 
 
-@pytest.mark.parametrize("name", ["semi-implicit-euler", "rk4"])
+METHODS = [pytest.param(x, marks=[] if x == "rk4" else pytest.mark.slow) for x in TABLEAUS]
+
+
+@pytest.mark.parametrize("name", METHODS)
 def test_times_have_the_order_of_the_method(name: str) -> None:
-    converges(name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [x for x in TABLEAUS if x not in ("semi-implicit-euler", "rk4")])
-def test_times_of_other_methods_have_their_order(name: str) -> None:
-    converges(name)
-
-
-def converges(name: str) -> None:
     """Compare times and states with those of `simulate`, for two lengths of steps."""
     order = TABLEAUS[name].order
     steps = {1: 2000, 4: 150, 5: 100, 8: 10}[order]
@@ -114,6 +109,29 @@ def test_a_trajectory_does_not_depend_on_its_neighbours() -> None:
     assert thinned.events.time.tobytes() == shorter.events.time.tobytes()  # type: ignore[union-attr]
 
 
+def test_calls_of_machine_code_go_on_with_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long rollout is many calls, of some rows each."""
+    events, settings = [TURN, LOW, FLIP], {"steps": 400, "dt": 1e-2, "method": "rk4", "every": 5}
+    at_once = ARM.rollout(Q0, V0, events=events, **settings)
+    monkeypatch.setattr(rollout, "_PIECE_NS", 1.0)
+    assert same(at_once, ARM.rollout(Q0, V0, events=events, **settings))
+
+
+@pytest.mark.slow
+def test_loops_over_bodies_have_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels of long robots, and those of frames, are loops over tables."""
+    events = [TURN, LOW, FLIP]
+    straight = ARM.rollout(Q0, V0, steps=200, dt=1e-2, method="rk4", events=events)
+    monkeypatch.setenv("ORDERN_CACHE", "off")
+    monkeypatch.setattr(program, "UNROLL_LIMIT", 0)
+    robot = on.load("double-pendulum")
+    rolled = robot.rollout(Q0, V0, steps=200, dt=1e-2, method="rk4", events=events)
+    assert straight.events is not None
+    assert rolled.events is not None
+    assert_close(np.nan_to_num(rolled.events.time), np.nan_to_num(straight.events.time), 1e-9)
+    assert (rolled.events.count == straight.events.count).all()
+
+
 def test_policies_and_forces_see_the_same_events() -> None:
     """A policy is called between parts of the run; a table of its forces gives the same motion at once."""
     events = [TURN, FLIP]
@@ -126,6 +144,7 @@ def test_policies_and_forces_see_the_same_events() -> None:
     assert pushed.events.count[:, 0].any()  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_varied_robots_and_single_precision() -> None:
     varied = ARM.vary(mass={"lower": np.linspace(0.5, 2.0, 13)})
     run = varied.rollout(Q0, V0, steps=200, dt=5e-3, method="rk4", events=[LOW, TURN])
@@ -220,6 +239,7 @@ def test_free_bodies_and_bounces() -> None:
     assert abs(struck.events["turn"].time - 0.55) < 0.06
 
 
+@pytest.mark.slow
 def test_derivatives_of_rollouts_with_events() -> None:
     settings: dict[str, Any] = {"steps": 50, "dt": 1e-2, "method": "rk4"}
     weights = np.ones((13, 51, 2))
