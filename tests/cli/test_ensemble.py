@@ -58,6 +58,42 @@ def test_studies_in_files(study: Path):
             read_study(study, on.load)
 
 
+def test_events_in_files(study: Path, capsys):
+    events = """
+[[events]]
+height = "tip"
+at = 0.5
+name = "low"
+terminal = true
+
+[[events]]
+plane = "tip"
+normal = [1.0, 0.0, 0.0]
+direction = 0
+name = "beside"
+
+[[reduce]]
+quantiles = "low_time"
+"""
+    plain = STUDY.replace('["final", "series"]', '["final", { crossing = "beside", state = false }]')
+    plain = plain.replace("every = 10\n", "").replace('out = "falls.parquet"\n', "")
+    study.write_text(plain + events)
+    found = read_study(study, on.load).ensemble
+    assert found.event_names == ("low", "beside")
+    outcome = found.run()
+    assert outcome["beside_time"].shape == (300,)
+    assert outcome["low_time_quantiles"].count > 0
+    assert main(["ensemble", str(study), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["reductions"]["low_time_quantiles"]
+    assert set(shown) == {"p", "values", "count"}
+    study.write_text(plain + events.replace("height", "heights"))
+    with pytest.raises(on.ArgumentError, match="events: give one of height, plane, limit"):
+        read_study(study, on.load)
+    study.write_text(plain + events.replace("terminal", "final"))
+    with pytest.raises(on.ArgumentError, match=r"events: height: .*final"):
+        read_study(study, on.load)
+
+
 @pytest.mark.needs("pyarrow")
 def test_a_study_that_was_interrupted_goes_on(study: Path, capsys):
     def ran(*arguments: str) -> dict:

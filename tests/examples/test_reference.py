@@ -39,6 +39,7 @@ INTERNAL = {
     "Kernel": {"fast", "single", "with_way"},
     "Model": {"constraint_hint", "digest", "loop_digest", "loop_table", "require_inertia", "singular", "tables"},
     "Omega": {"solve_dense"},
+    "Quantiles": {"of_counts"},
     "Result": {"arrays", "cubics", "with_arrays"},
     "Table": {"line", "next_break", "piece", "within"},
     "Trajectory": {"space"},

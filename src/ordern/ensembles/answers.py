@@ -139,10 +139,16 @@ class Quantiles(Answer):
     values: Array
     """Of shape (len(p), ...)."""
     count: int
-    pairs: NDArray[np.int64]
-    """The sketch: the number of each bucket of each quantity, (2, buckets)."""
-    counts: NDArray[np.int64]
-    """The members in each bucket."""
+
+    @classmethod
+    def of_counts(
+        cls, p: Array, shape: tuple[int, ...], pairs: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> Quantiles:
+        """Return the quantiles from the counts of buckets, which intervals need later on."""
+        count = int(counts[pairs[0] == 0].sum()) if math.prod(shape) else 0
+        made = cls(p, quantiles_of(pairs, counts, shape, p), count)
+        object.__setattr__(made, "_sketch", (pairs, counts))
+        return made
 
     def interval(self, confidence: float = 0.95) -> tuple[Array, Array]:
         """Return limits that contain the true quantiles with this confidence, of the shape of `values`.
@@ -151,7 +157,8 @@ class Quantiles(Answer):
         """
         half = normal(confidence) * np.sqrt(self.p * (1.0 - self.p) / max(1, self.count))
         shape = self.values.shape[1:]
-        low, high = (quantiles_of(self.pairs, self.counts, shape, self.p + side * half) for side in (-1.0, 1.0))
+        pairs, counts = self.__dict__["_sketch"]
+        low, high = (quantiles_of(pairs, counts, shape, self.p + side * half) for side in (-1.0, 1.0))
         return low, high
 
     def half_width(self, confidence: float = 0.95) -> float:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import AnyArray, Array
 from ..errors import ArgumentError
-from .answers import MANTISSA, Coverage, Histogram, Moments, Quantiles, Worst, quantiles_of
+from .answers import MANTISSA, Coverage, Histogram, Moments, Quantiles, Worst
 from .members import Members, value_of
 
 __all__ = [
@@ -165,9 +165,7 @@ class _Quantiles(Reduction):
         return {"pairs": pairs, "counts": counts, "shape": a["shape"]}
 
     def answer(self, state: State) -> Quantiles:
-        shape, pairs, counts = tuple(state["shape"].tolist()), state["pairs"], state["counts"]
-        count = int(counts[pairs[0] == 0].sum()) if math.prod(shape) else 0
-        return Quantiles(self.p, quantiles_of(pairs, counts, shape, self.p), count, pairs, counts)
+        return Quantiles.of_counts(self.p, tuple(state["shape"].tolist()), state["pairs"], state["counts"])
 
 
 class _Worst(Reduction):

@@ -20,14 +20,16 @@ moments = "energy_change"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, OrdernError, unknown_name
 from ..records import dataclass
+from ..simulate.events import Event
 from . import distributions, reductions, sensitivity
 from .ensemble import Ensemble
-from .keep import forces, series
+from .keep import crossing, forces, series
 from .stopping import precise
 
 if TYPE_CHECKING:
@@ -44,7 +46,11 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
     **{"worst": reductions.worst, "coverage": reductions.coverage},
     **{"sobol": sensitivity.sobol, "morris": sensitivity.morris},
 }
-_TABLES = ("robot", "starts", "parameters", "forces", "keep", "reduce", "stop", "every", "out", "format", "task")
+_EVENTS: dict[str, Callable[..., Event]] = {"height": Event.height, "plane": Event.plane, "limit": Event.limit}
+_TABLES = (
+    *("robot", "starts", "parameters", "forces", "keep", "reduce", "stop", "every", "out", "format", "task"),
+    "events",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,8 @@ def _ensemble(path: Path, given: dict[str, Any], load: Callable[[str], Robot]) -
     starts = {name: _value(x, f"starts.{name}") for name, x in given.get("starts", {}).items()}
     forces = None if given.get("forces") is None else _value(given["forces"], "forces")
     stop = precise(**given["stop"]) if "stop" in given else None
+    if "events" in given:
+        plain["events"] = [_event(x) for x in _listed(given["events"])]
     return Ensemble(robot, starts=starts, parameters=parameters, forces=forces, keep=keep, stop=stop, **plain)
 
 
@@ -116,6 +124,8 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _kept(x: Any, every: Any) -> Any:
+    if isinstance(x, Mapping) and set(x) - {"state"} == {"crossing"}:
+        return crossing(x["crossing"], state=x.get("state", True))
     return series(every) if x == "series" else forces(every) if x == "forces" else x
 
 
@@ -136,6 +146,21 @@ def _value(x: Any, where: str) -> Any:
         return _DISTRIBUTIONS[name](*(arguments if isinstance(arguments, list) else []))
     except TypeError as e:
         raise ArgumentError(f"{where}: {name}: {e}") from None
+
+
+def _event(x: Any) -> Event:
+    """Return an event from a table such as { height = "tip", at = 0.2, name = "low", terminal = true }."""
+    kinds = [name for name in _EVENTS if isinstance(x, Mapping) and name in x]
+    if len(kinds) != 1:
+        raise ArgumentError(f'events: give one of {", ".join(_EVENTS)}, such as height = "tip", not {x!r}')
+    settings = {name: value for name, value in x.items() if name not in (kinds[0], "name")}
+    if kinds[0] == "height" and "at" in settings:
+        settings["height"] = settings.pop("at")
+    try:
+        made = _EVENTS[kinds[0]](x[kinds[0]], **settings)
+    except TypeError as e:
+        raise ArgumentError(f"events: {kinds[0]}: {e}") from None
+    return replace(made, name=x["name"]) if "name" in x else made
 
 
 def _reduction(x: Any) -> Any:
