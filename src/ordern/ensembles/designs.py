@@ -9,6 +9,7 @@ plans for preliminary computational experiments.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -149,6 +150,9 @@ class Morris(Design):
         return start, order, np.where(u[:, 2 * n :] < 0.5, 1, -1)
 
 
+_LAST = threading.local()
+"""The sequence that this thread used last: to go on costs less than to begin again, as members come in order."""
+
 DESIGNS: dict[str, Any] = {"saltelli": Saltelli, "morris": Morris}
 
 
@@ -162,10 +166,19 @@ def sobol_points(columns: int, seed: int, first: int, last: int, sampling: str) 
         return np.zeros((last - first, 0))
     if columns > qmc.Sobol.MAXDIM:
         raise ArgumentError(f"Ensemble: a Sobol sequence has at most {qmc.Sobol.MAXDIM} numbers, not {columns}")
-    engine = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
-    if first:
-        engine.fast_forward(first)
+    engine = _sequence(qmc, columns, seed, first)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a block need not be a power of 2
         u = engine.random(last - first)
     return np.asarray(np.clip(u, 2.0**-54, 1.0 - 2.0**-53))
+
+
+def _sequence(qmc: Any, columns: int, seed: int, first: int) -> Any:
+    """Return a scrambled Sobol sequence that goes on with this point."""
+    key, engine = getattr(_LAST, "sequence", (None, None))
+    if key != (columns, seed) or engine.num_generated > first:
+        engine = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
+        _LAST.sequence = (columns, seed), engine
+    if first > engine.num_generated:
+        engine.fast_forward(first - engine.num_generated)
+    return engine
