@@ -24,6 +24,7 @@ from . import (
     first_call,
     gradients,
     grasp,
+    identify,
     linearise,
     loading,
     loops,
@@ -58,6 +59,7 @@ THEMES = (
         loops,
         mechanisms,
         grasp,
+        identify,
     ),
     *(first_call, loading, chains, chain_gradients, operations, threads, memory),
 )

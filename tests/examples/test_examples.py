@@ -122,6 +122,14 @@ SAYS = {
         r"least squares: 12\.652 and 2\.030 kg",
     ],
     "20_flips.py": [r"6\d% flip within 10 s, half of them by 1\.\d s"],
+    "21_identify.py": [
+        r"52 combinations of 78 parameters can be identified",
+        r"largest error: [0-3]\.\d standard deviations",
+        r"the estimate holds for motions that it has not seen",
+        r"shoulder\.damping: 0\.00 in the file, 0\.[34]\d measured, 0\.4 in truth",
+        r"the flange carries 1\.4\d kg",
+        r"measured: torques of other motions are off by 0\.0\d\d N m",
+    ],
 }
 """Patterns that the output of each example has, in this order."""
 

@@ -72,7 +72,8 @@ class BaseParameters:
     @property
     def silent(self) -> tuple[str, ...]:
         """The parameters that have no effect at all, alone or in combination."""
-        return tuple(x for x, seen in zip(self.labels, self.matrix.any(axis=0), strict=True) if not seen)
+        seen = {int(k) for k in self.matrix.nonzero()[1]}
+        return tuple(x for k, x in enumerate(self.labels) if k not in seen)
 
     @property
     def alone(self) -> tuple[str, ...]:
@@ -91,7 +92,7 @@ class BaseParameters:
         given = real(theta, "theta", (..., len(self.labels)))
         if given.shape[-1:] != (len(self.labels),):
             raise ArgumentError(f"theta has shape {given.shape}; its last dimension must be {len(self.labels)}")
-        return given @ self.matrix.T
+        return np.asarray(given @ self.matrix.T)
 
     def columns(self, Y: ArrayLike) -> Array:
         """Return the independent columns (..., B) of a regressor (..., P): times the base parameters it is Y theta."""
@@ -108,7 +109,7 @@ class BaseParameters:
         """
         off = np.asarray(base, float) - self.of_theta(theta)
         M = self.matrix
-        return np.asarray(theta, float) + np.linalg.solve(M @ M.T, off[..., None])[..., 0] @ M
+        return np.asarray(np.asarray(theta, float) + np.linalg.solve(M @ M.T, off[..., None])[..., 0] @ M)
 
     @property
     def report(self) -> str:

@@ -16,7 +16,7 @@ from .tree_rules import silent_changes
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["REGRESSORS", "base_parameters", "motions_of", "rows_of"]
+__all__ = ["REGRESSORS", "base_parameters", "motions_of", "random_rows", "rows_of"]
 
 REGRESSORS = {
     "inverse_dynamics": 3,
@@ -40,8 +40,9 @@ def base_parameters(
     positive(tolerance, "tolerance")
     labels = robot.parameters.theta_labels
     if method == "numeric":
-        generator = random_generator(rng, "base_parameters")
-        return from_columns(_random_rows(robot, of, len(labels), generator), labels, robot.name, of, tolerance)
+        usual = isinstance(rng, int) and rng == 0
+        rows = random_rows(robot, of, None if usual else random_generator(rng, "base_parameters"))
+        return from_columns(rows, labels, robot.name, of, tolerance)
     if of != "inverse_dynamics":
         raise ArgumentError(
             f"base_parameters: the rules of the tree are for joint forces, of='inverse_dynamics', not for {of!r}; use "
@@ -71,15 +72,26 @@ def rows_of(robot: Robot, of: str, states: Sequence[Array], way: str | None = No
     return found.reshape(*batch, -1, found.shape[-1])
 
 
-def _random_rows(robot: Robot, of: str, count: int, rng: np.random.Generator) -> Array:
-    """Return rows of a regressor for random motions, some times as many as parameters."""
+def random_rows(robot: Robot, of: str, rng: np.random.Generator | None = None) -> Array:
+    """Return the triangular factor (.., P) of a regressor of random motions, some times as many rows as parameters.
+
+    Without `rng` it is that of the seed zero, which a robot keeps.
+    """
+    kept: dict[str, Array] = robot.__dict__.setdefault("_regressor_rows", {})
+    if rng is None and of in kept:
+        return kept[of]
+    count = len(robot.parameters.theta)
     rows = {"inverse_dynamics": len(robot.actuated) if robot.nc else robot.nv, "joint_wrench": 6 * len(robot.bodies)}
     each = rows.get(of, 6 if of in ("base_wrench", "momentum") else 1)
     if not each:
         raise ArgumentError(f"base_parameters: {robot.name!r} has no {'drive' if robot.nc else 'freedom'}")
-    motions = motions_of(robot, _ROWS * count // each + 4, rng)
+    motions = motions_of(robot, _ROWS * count // each + 4, np.random.default_rng(0) if rng is None else rng)
     # a few hundred states: not worth the time to compile
-    return rows_of(robot, of, motions, way="interpreted").reshape(-1, count)
+    found = rows_of(robot, of, motions, way="interpreted").reshape(-1, count)
+    found = np.asarray(np.linalg.qr(found, mode="r"))
+    if rng is None:
+        kept[of] = found
+    return found
 
 
 def motions_of(robot: Robot, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:

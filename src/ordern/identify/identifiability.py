@@ -25,9 +25,9 @@ from .reduction import Row, motion_of, reduced
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Identifiability", "deviations_of", "identifiability", "information_of", "noise_of"]
+__all__ = ["BLIND", "Identifiability", "deviations_of", "identifiability", "information_of", "noise_of"]
 
-_BLIND = 1e-7
+BLIND = 1e-7
 """Directions whose singular value, with columns of unit length, is below this part of the largest are not excited."""
 _WEAK = 0.1
 """A deviation above this part of the parameter counts as weak."""
@@ -142,9 +142,9 @@ def deviations_of(F: Array) -> tuple[float, Array]:
     lengths = np.linalg.norm(F, axis=0)
     scale = np.where(lengths > 0.0, lengths, 1.0)
     _, s, Vt = np.linalg.svd(F / scale, full_matrices=False)
-    blind: NDArray[np.bool_] = s <= _BLIND * s.max(initial=0.0)
+    blind: NDArray[np.bool_] = s <= BLIND * s.max(initial=0.0)
     found = np.sqrt(((Vt[~blind] / s[~blind, None]) ** 2).sum(axis=0)) / scale
     # a parameter that takes part in a direction without excitation is not determined
-    found[(np.abs(Vt[blind]) > _BLIND).any(axis=0) | (lengths == 0.0)] = np.inf
+    found[(np.abs(Vt[blind]) > BLIND).any(axis=0) | (lengths == 0.0)] = np.inf
     condition = np.inf if blind.any() or not len(s) else float(s.max() / s.min())
     return condition, found

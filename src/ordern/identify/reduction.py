@@ -8,9 +8,9 @@ so that | R_r (x, -1) |^2 is the sum of squared errors of parameters x. The fact
 whatever the number of samples. Estimates, other weights of the forces, and constraints on parameters need no second
 look at the samples. A row has entries for the bodies that its joint carries only; other columns are left out.
 
-Sums are taken of products, in blocks of samples: the factor comes from the sum by its eigenvalues. That squares the
-condition of the columns, which are of one length before. Where it is above `_LARGEST`, the samples are taken again, by
-QR factors of blocks, which do not; `exact` asks for this at once.
+Sums are taken of products, in blocks of samples, and the factor comes from the sum by its eigenvalues. That squares the
+condition of the columns, scaled to unit length: rounding is as if the squares of all forces had errors of 1e-16. QR
+factors of blocks do not square it, and take four times as long; `exact` asks for them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ __all__ = ["Motion", "Row", "motion_of", "reduced"]
 
 _BLOCK = 1 << 19
 """The largest number of entries of a regressor that is computed at once."""
-_LARGEST = 1e5
-"""The largest condition of columns of unit length for which sums of products are used: its square leaves six digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +44,36 @@ class Motion:
     """(N, rows)."""
     more: dict[str, Any]
     """Further arguments of the regressor."""
+    known: Array | None = None
+    """(P,): parameters whose forces are subtracted from those that were measured."""
 
     def __len__(self) -> int:
         return len(self.tau)
 
+    def some(self, where: slice) -> Motion:
+        """Return some of the samples."""
+        more = {name: x if np.ndim(x) == 0 else x[where] for name, x in self.more.items()}
+        return Motion(tuple(x[where] for x in self.states), self.tau[where], more, self.known)
+
     def blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
-        """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time."""
+        """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time, less those known."""
+        known = None if self.known is None or not self.known.any() else self.known
+        for Y, tau in self._blocks(robot, of, width):
+            yield Y, tau if known is None else tau - Y @ known
+
+    def _blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
         size = max(16, _BLOCK // max(1, width * self.tau.shape[-1]))
         out: Array | None = None
         for start in range(0, len(self), size):
-            some = slice(start, start + size)
-            states = tuple(x[some] for x in self.states)
-            more = {name: x if np.ndim(x) == 0 else x[some] for name, x in self.more.items()}
+            part = self.some(slice(start, start + size))
             if not robot.nc and of == "inverse_dynamics":
-                q, v, a = states
+                q, v, a = part.states
                 if out is None or len(out) != len(q):
                     out = np.empty((len(q), self.tau.shape[-1], width))
-                robot.inverse_dynamics_regressor(q, v, a, 1, out, **more)
-                yield out, self.tau[some]
+                robot.inverse_dynamics_regressor(q, v, a, 1, out, **part.more)
+                yield out, part.tau
             else:
-                yield rows_of(robot, of, states, **more), self.tau[some]
+                yield rows_of(robot, of, part.states, **part.more), part.tau
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +140,7 @@ def reduced(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], exa
     columns = _columns(robot, of, motion, chosen, width)
     if not exact:
         sums = _sums(robot, of, motion, columns, width)
-        found = [_factor(G, c, len(motion)) for G, c in zip(sums, columns, strict=True)]
-        if all(x is not None for x in found):
-            return [x for x in found if x is not None]
+        return [Row(c[0], _factor(G), len(motion)) for G, c in zip(sums, columns, strict=True)]
     factors = [np.zeros((0, len(here) + 1)) for here, _ in columns]
     for Y, tau in motion.blocks(robot, of, width):
         for r in range(rows):
@@ -150,8 +156,7 @@ Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
 def _columns(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], width: int) -> list[Columns]:
     """Return the columns that are not zero in each row; which are zero follows from the structure of the robot."""
     seen = np.zeros((motion.tau.shape[-1], width), bool)
-    few = Motion(tuple(x[:64] for x in motion.states), motion.tau[:64], {k: _few(x) for k, x in motion.more.items()})
-    for Y, _ in few.blocks(robot, of, width):
+    for Y, _ in motion.some(slice(0, 64)).blocks(robot, of, width):
         seen |= Y.any(axis=0)
     if of == "inverse_dynamics" and not robot.nc:
         seen |= _carried(robot)
@@ -160,10 +165,6 @@ def _columns(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], wi
         here = np.flatnonzero(row[chosen])
         found.append((here, chosen[here]))
     return found
-
-
-def _few(x: Any) -> Any:
-    return x if np.ndim(x) == 0 else x[:64]
 
 
 def _carried(robot: Robot) -> NDArray[np.bool_]:
@@ -185,31 +186,30 @@ def _carried(robot: Robot) -> NDArray[np.bool_]:
 
 def _sums(robot: Robot, of: str, motion: Motion, columns: Sequence[Columns], width: int) -> list[Array]:
     """Return the sums of products of the columns and the measured force, for each force."""
-    sums = [np.zeros((len(here) + 1,) * 2) for here, _ in columns]
-    space: list[Array] = []
+    ends = np.cumsum([len(here) + 1 for here, _ in columns])
+    parts = [slice(int(end) - len(here) - 1, int(end)) for end, (here, _) in zip(ends, columns, strict=True)]
+    places = np.zeros(int(ends[-1]), np.intp)  # of all columns in the flat rows of the regressor: one gather for all
+    for r, (part, (_, own)) in enumerate(zip(parts, columns, strict=True)):
+        places[part][:-1] = r * width + own
+    sums = [np.zeros((part.stop - part.start,) * 2) for part in parts]
+    space = np.empty((0, len(places)))
     for Y, tau in motion.blocks(robot, of, width):
-        n = len(tau)
-        if not space or len(space[0]) < n:
-            space = [np.empty((n, len(here) + 1)) for here, _ in columns]
-        for r, (_, places) in enumerate(columns):
-            own = space[r][:n]
-            own[:, :-1] = Y[:, r].take(places, axis=1)
-            own[:, -1] = tau[:, r]
-            sums[r] += own.T @ own
+        if len(space) != len(tau):
+            space = np.empty((len(tau), len(places)))
+        np.take(Y.reshape(len(tau), -1), places, axis=1, out=space, mode="clip")
+        space[:, ends - 1] = tau
+        for total, part in zip(sums, parts, strict=True):
+            some = space[:, part]
+            total += some.T @ some
     return sums
 
 
-def _factor(G: Array, columns: Columns, count: int) -> Row | None:
-    """Return the factor of a sum of products; None if it is too ill-conditioned for this."""
+def _factor(G: Array) -> Array:
+    """Return the factor of a sum of products, which may be singular: one force does not determine all its columns."""
     lengths = np.sqrt(np.diag(G))
     scale = np.where(lengths > 0.0, lengths, 1.0)
     values, V = np.linalg.eigh(G / np.outer(scale, scale))
-    there = lengths[:-1] > 0.0
-    inner = np.linalg.eigvalsh((G / np.outer(scale, scale))[:-1, :-1][np.ix_(there, there)]) if there.any() else [1.0]
-    if inner[0] <= inner[-1] / _LARGEST**2:
-        return None
-    root = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T * scale
-    return Row(columns[0], _square(_triangular(root)), count)
+    return _square(_triangular(np.sqrt(np.maximum(values, 0.0))[:, None] * V.T * scale))
 
 
 def _triangular(A: Array) -> Array:

@@ -15,6 +15,7 @@ from ..model import BASE, Frame
 if TYPE_CHECKING:
     from ..loops.consistent import Check
     from .base import BaseParameters
+    from .estimate import Estimate
     from .identifiability import Identifiability
 
 __all__ = ["IdentifyMethods"]
@@ -154,4 +155,23 @@ class IdentifyMethods(Answering):
         condition number, the standard deviation of each parameter that least squares will have, and the parameters that
         the motions do not excite; `report` has all of it in words. No forces need to be measured. `of` and `smoothing`
         are as in `base_parameters` and `inverse_dynamics_regressor`; `base` are base parameters that are known already.
+        """
+
+    @delegated("identify.estimate")
+    def identify(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
+        noise: ArrayLike | None = None, consistent: bool = False, prior: float = 0.01,
+        smoothing: float | None = None, held_out: float = 0.0, exact: bool = False,
+    ) -> Estimate:  # fmt: skip
+        """Return the parameters of the robot from measured motions, samples (N, ...), and forces of its drives `tau`.
+
+        Weighted least squares estimate the base parameters, in one pass over the samples. Forces are weighted by their
+        `noise`, a standard deviation for each; unless given, it is estimated from what the parameters leave of them.
+        `only` names what to estimate: bodies, joints, labels of parameters, or "inertia", "armature", "damping" and
+        "joint_friction"; all other parameters are taken as they are. With `consistent`, the parameters are such that
+        bodies can have them, and those that forces do not determine stay near the robot's own. `prior` is the weight of
+        these, in units of the log-likelihood. The part `held_out` of the samples, from the end, is used to judge the
+        estimate. Sums of products are taken over samples; `exact` takes QR factors instead, which is slower, and is
+        done anyway where the motions are badly conditioned. Of a robot with loops, `tau` are the forces of
+        `robot.actuated`.
         """
