@@ -334,6 +334,15 @@ def test_lists_of_frames_have_derivatives() -> None:
     assert_close(gradient.v, np.tensordot(weights, robot.jacobians(q, frames), 2), CLOSE)
 
 
+def test_methods_say_what_is_compiled_as_loops() -> None:
+    loops = {m.name: m.as_loops for m in on.methods("forward_dynamics")}
+    assert loops["articulated-body"] == ("answer", "jvp", "vjp", "hvp")
+    assert loops["conjugate-gradient"] == loops["kalman-scan"] == ()
+    chain = on.chain(300)
+    for ask in ("vjp gravity_force by q", "jvp vjp gravity_force by q by q"):
+        assert chain.kernel(ask).code.way == "rolled"
+
+
 def test_methods_say_how_they_are_differentiated() -> None:
     how = {(m.question, m.name): m.derivatives for m in on.methods()}
     assert how["inverse_dynamics", "newton-euler"] == how["forward_dynamics", "articulated-body"] == "analytic"

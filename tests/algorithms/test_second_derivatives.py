@@ -126,6 +126,64 @@ def test_long_answers_take_products_with_two_tangents(monkeypatch: pytest.Monkey
         assert_close(x, y, 1e-3)
 
 
+def _by_differences(f: Any, h: float = 1e-3) -> Any:
+    """The rates of all parts of f at 0, by differences of fourth order."""
+    y = [f(k * h) for k in (-2, -1, 1, 2)]
+    return [(a - 8 * b + 8 * c - d) / (12 * h) for a, b, c, d in zip(*y, strict=True)]
+
+
+def test_products_with_hessians_by_parameters() -> None:
+    """Inverse dynamics is linear in inertias: the rate of its gradient along one is the gradient at that inertia."""
+    robot = random_robot(3, 2, [on.Spherical, on.Revolute], armature=True)
+    given = {x: y for x, y in _state(robot, "inverse_dynamics")[0].items() if x in ("q", "v", "a")}
+    w, along = np.random.default_rng(1).normal(size=robot.nv), robot.randomise(1, mass=0.3, com=0.1).parameters.inertia
+    found = robot.hvp("inverse_dynamics", given, w, {"inertia": along}, wrt=("q", "inertia", "gravity"))
+    expected = robot.with_parameters(inertia=along).vjp("inverse_dynamics", given, w, wrt=("q", "gravity"))
+    assert_close(found.q, expected.q, CLOSE)
+    assert_close(found.gravity, expected.gravity, CLOSE)
+    assert not found.inertia.any()
+
+    def moved(s: float) -> Any:
+        there = robot.with_parameters(inertia=robot.parameters.inertia + s * along)
+        state = {**given, "tau": given["a"], "v": given["v"] + s * w}
+        state.pop("a")
+        return there.vjp("forward_dynamics", state, w, wrt=("q", "tau", "inertia"))
+
+    state = {"q": given["q"], "v": given["v"], "tau": given["a"]}
+    found = robot.hvp("forward_dynamics", state, w, {"v": w, "inertia": along}, wrt=("q", "tau", "inertia"))
+    for x, y in zip(found, _by_differences(moved), strict=True):
+        assert_close(x, y, 1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [5000, 0], ids=["hessians", "two tangents"])
+@pytest.mark.parametrize("question", ["forward_dynamics", "mass_matrix"])
+def test_hessians_by_parameters_fit_their_products(question: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one robot, and of robots with sets of masses."""
+    monkeypatch.setattr("ordern.derivatives.second._MOST_AT_ONCE", most)
+    one = random_robot(3, 2, [on.Spherical, on.Revolute], armature=True)
+    rng = np.random.default_rng(1)
+    for robot in (one, one.vary(mass={one.bodies[1].name: np.array([1.0, 2.0])})):
+        given = {x: y for x, y in _state(one, question)[0].items() if x in ("q", "v", "tau")}
+        along = {"q": rng.normal(size=one.nv), "inertia": rng.normal(size=one.parameters.inertia.shape)}
+        names, batch = ("q", "inertia"), robot.batch_shape
+        w = rng.normal(size=getattr(one, question)(**given).shape)
+        product = robot.hvp(question, given, w, along, wrt=names)
+        H = robot.hessian(question, given, w, wrt=names)
+        for x in names:
+            total = 0.0
+            for y, t in along.items():
+                straight = f"{x}_{y}" in H._fields
+                block = np.asarray(getattr(H, f"{x}_{y}" if straight else f"{y}_{x}"))
+                core = block.reshape(*batch, *((-1, t.size) if straight else (t.size, -1)))
+                total = total + (core @ t.ravel() if straight else t.ravel() @ core)
+            assert_close(total.reshape(getattr(product, x).shape), getattr(product, x), CLOSE)
+        whole = getattr(robot.second_derivatives, question)(**given, wrt=names)
+        for x in H._fields:
+            blocks = getattr(whole, x).reshape(*batch, w.size, -1)
+            assert_close((w.ravel() @ blocks).reshape(getattr(H, x).shape), getattr(H, x), CLOSE)
+
+
 def test_wrong_calls_of_second_order_are_named() -> None:
     robot = random_robot(0, 2, [on.Revolute])
     q = robot.neutral()
@@ -133,12 +191,15 @@ def test_wrong_calls_of_second_order_are_named() -> None:
         robot.hvp("gravity_force", (q,), q, ())
     with pytest.raises(ArgumentError, match="'base_velocity' has a tangent, but is not given"):
         robot.hvp("kinetic_energy", {"q": q, "v": q}, 1.0, {"base_velocity": np.ones(6)})
-    with pytest.raises(ArgumentError, match="by its arguments, not by 'inertia' of the robot"):
-        robot.hessian("gravity_force", (q,), q, wrt=("q", "inertia"))
-    with pytest.raises(ArgumentError, match="by its arguments, not by 'inertia' of the robot"):
-        robot.second_derivatives.inverse_dynamics(q, q, q, wrt="inertia")
-    with pytest.raises(ArgumentError, match="by its arguments, not by 'gravity' of the robot"):
-        robot.hvp("gravity_force", (q,), q, {"q": q, "gravity": np.ones(3)})
+    loop, rest = on.load("four-bar"), np.zeros(3)
+    state = (loop.assemble().q, rest, rest)
+    for ask in (
+        lambda: loop.hessian("forward_dynamics", state, rest, wrt=("q", "inertia")),
+        lambda: loop.hvp("forward_dynamics", state, rest, {"inertia": loop.parameters.inertia}),
+        lambda: loop.second_derivatives.forward_dynamics(*state, wrt="inertia"),
+    ):
+        with pytest.raises(ArgumentError, match="of a robot with loops are by its arguments, not by 'inertia'"):
+            ask()
     with pytest.raises(ArgumentError, match="takes 1 arguments, not 2"):
         robot.second_derivatives.gravity_force(q, q)
 

@@ -109,6 +109,17 @@ class Algorithm:
 
         return way_of_differentiation(self)
 
+    @property
+    def as_loops(self) -> tuple[str, ...]:
+        """The results that are compiled as loops, for robots of any length: "answer", "jvp", "vjp" and "hvp", or none.
+
+        All else is straight-line code, which is compiled for robots with up to 60 freedoms: derivatives by parameters,
+        Hessians, and matrices of derivatives without a text of their own. For longer robots its operations run one by
+        one, each for all states of a batch, which is slow for single states. NumPy code around other functions, and
+        methods that combine pairs of bodies, run compiled pieces of any robot.
+        """
+        return ("answer", "jvp", "vjp", "hvp") if self.sweeps and not self.pieces else ()
+
 
 CHOICES = {"axes": ("frame", "world", "origin"), "kind": ("classical", "spatial")}
 """The values of settings that are words."""

@@ -62,7 +62,7 @@ class Call:
     ) -> None:
         """Find the question and check its arguments; `title` is the function that the user called, for messages."""
         self.robot, self.method, asked_for = robot, method, question
-        self._title = title or question
+        self.title = title or question
         if "subtree" in settings and f"subtree_{question}" in _OF_SUBTREES:
             question = f"subtree_{question}" if settings["subtree"] is not None else question
             settings = settings if question.startswith("subtree") else {}
@@ -120,7 +120,7 @@ class Call:
         parts = [(f"argument {x!r}", value, kinds[x]) for x, value in self.given.items()]
         parts += [(f"the tangent of {x!r}", value, tangent_kind(kinds[x])) for x, value in (tangents or {}).items()]
         parts += [(f"`{x}`", value, tangent_kind(self.asked.output)) for x, value in cotangents.items()]
-        where = f"derivatives of {self._title}"
+        where = f"derivatives of {self.title}"
         frames = self._frames
         batches = {what: batch_of(self.robot, where, what, value, kind, frames) for what, value, kind in parts}
         if self.robot.batch_shape:

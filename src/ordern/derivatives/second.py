@@ -50,9 +50,10 @@ class SecondDerivativeMethods(DerivativeMethods):
         """Return the rate of a gradient, as `vjp` returns it, while the arguments vary along tangents.
 
         This is the product of the tangents with the Hessian of the sum of cotangent times answer. `arguments` and
-        `tangents` are as for `jvp`, `cotangent` and `wrt` as for `vjp`. For a function f of an answer y, give f'(y) as
-        the cotangent, and its rate along the tangents, f''(y) J t, as `cotangent_tangent`. Then the result is a product
-        with the Hessian of f, which is part of the rate of the gradient.
+        `tangents` are as for `jvp`, `cotangent` and `wrt` as for `vjp`: fields of `robot.parameters` take part, except
+        for functions that keep loops closed. For a function f of an answer y, give f'(y) as the cotangent, and its rate
+        along the tangents, f''(y) J t, as `cotangent_tangent`. Then the result is a product with the Hessian of f,
+        which is part of the rate of the gradient.
 
         >>> import ordern as on
         >>> arm = on.load("double-pendulum")
@@ -62,9 +63,8 @@ class SecondDerivativeMethods(DerivativeMethods):
         """
         call, rows = _called(self, question, arguments, settings, method)
         along = call.by_name("tangents", tangents, FIELDS)
-        _refuse_parameters(call, along)
-        names = _varied(call, wrt)
-        missing = [x for x in along if x not in call.given]
+        names = _varied(call, wrt, rows, along)
+        missing = [x for x in along if x not in call.given and x not in FIELDS]
         if missing:
             raise ArgumentError(f"hvp of {question}: {missing[0]!r} has a tangent, but is not given")
         given = {"cotangent": cotangent, "cotangent_tangent": cotangent_tangent}
@@ -97,7 +97,7 @@ class SecondDerivativeMethods(DerivativeMethods):
         ('q_q', 'q_v', 'v_v')
         """
         call, rows = _called(self, question, arguments, settings, method)
-        names, w = _varied(call, wrt), _padded(call, question, cotangent, rows)
+        names, w = _varied(call, wrt, rows), _padded(call, question, cotangent, rows)
         call.require_fit(cotangent=w)
         if _is_forward_dynamics(call, names):
             found = SecondDynamics(call, threads, np.shape(w)[:-1]).weighted(names, w)
@@ -115,9 +115,10 @@ class SecondDerivatives:
     """The second derivatives of the answers of a robot: a function for each question, with the question's name.
 
     It takes the arguments and settings of the question, `wrt` (the names of the arguments that vary, by default all
-    that are given), `method`, `threads` and `device`. It returns a named tuple with an array for each pair of arguments
-    in their order, such as `q_q`, `q_v` and `v_v`: the shape of the answer, then that of the first and of the second
-    argument. Arrays that are zero for every robot, such as `tau_tau` of forward dynamics, are read-only.
+    that are given, and of fields of `robot.parameters`), `method`, `threads` and `device`. It returns a named tuple
+    with an array for each pair of arguments in their order, such as `q_q`, `q_v` and `v_v`: the shape of the answer,
+    then that of the first and of the second argument. Arrays that are zero for every robot, such as `tau_tau` of
+    forward dynamics, are read-only.
     `q_v` is the derivative by v of the derivative by q. The derivative of `derivatives` along positions is not
     symmetric where freedoms of a joint do not commute, as those of a quaternion: `q_q[..., i, j]` moves along j, and
     the first derivative there is along i.
@@ -150,7 +151,7 @@ class SecondDerivatives:
             raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call, rows = _called(self._robot, question, given, named, method)
-        names = _varied(call, wrt)
+        names = _varied(call, wrt, rows)
         call.require_fit()
         if _is_forward_dynamics(call, names):
             found = SecondDynamics(call, threads).all(names, self._array)
@@ -198,10 +199,21 @@ def _padded(call: Call, question: str, cotangent: ArrayLike, rows: int | None) -
     return np.concatenate([w, np.zeros((*w.shape[:-1], call.answer[0] - rows), w.dtype)], axis=-1)
 
 
-def _varied(call: Call, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the arguments that vary; those of parameters of the robot are an error."""
+def _varied(
+    call: Call, wrt: str | Sequence[str] | None, rows: int | None, along: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the names of the arguments that vary, and make fields among them and the tangents arguments of the code.
+
+    Functions that keep loops closed, which have `rows`, are differentiated twice by their arguments only.
+    """
     names = call.varied(wrt)
-    _refuse_parameters(call, names)
+    fields = [x for x in (*names, *along) if x in FIELDS]
+    if fields and rows is not None:
+        raise ArgumentError(
+            f"second derivatives of {call.title} of a robot with loops are by its arguments, not by {fields[0]!r} of "
+            "the robot; differences of `robot.derivatives` at other parameters give them"
+        )
+    call.vary_parameters(fields)
     return names
 
 
@@ -209,16 +221,6 @@ def _first(x: AnyArray, rows: int, end: int) -> AnyArray:
     """Return the first rows along the dimension that has `end` dimensions after it."""
     index: Any = (..., slice(rows), *(slice(None),) * end)
     return np.asarray(x[index])
-
-
-def _refuse_parameters(call: Call, names: Iterable[str]) -> None:
-    """Raise if fields of the robot's parameters are among the names."""
-    fields = [x for x in names if x in FIELDS]
-    if fields:
-        raise ArgumentError(
-            f"second derivatives of {call.asked.name} are by its arguments, not by {fields[0]!r} of the robot; "
-            f"differences of `robot.derivatives` at other parameters give them"
-        )
 
 
 def _is_forward_dynamics(call: Call, names: Sequence[str]) -> bool:

@@ -160,7 +160,8 @@ class Derived:
 
     def __init__(self, mode: str, base: Question, algorithm: Algorithm, wrt: tuple[str, ...], asked: Question) -> None:
         self.mode, self.base, self.algorithm, self.wrt, self.asked = mode, base, algorithm, wrt, asked
-        self.by_parameters = any(x in FIELDS for x in wrt)
+        inner = getattr(algorithm.function, "by_parameters", False)
+        self.by_parameters = inner or any(x in FIELDS for x in wrt)
         """True if it differentiates by numbers of the robot, which are then values of the tree."""
         # the code of the text enters the keys of the cache
         self.__wrapped__ = getattr(algorithm.function, "__wrapped__", algorithm.function)
