@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ...graph import Jet
+from ...graph import Jet, Scalar
 from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..registry import Port, algorithm, question
 
-__all__ = ["difference", "integrate", "joint_by_joint", "position_rate", "position_tangent", "project"]
+__all__ = [
+    "difference",
+    "integrate",
+    "joint_by_joint",
+    "position_rate",
+    "position_tangent",
+    "project",
+    "velocity_of_rate",
+]
 
 question("position_tangent", (Port("q", "q"), Port("rate", "q")), "v", "joint-by-joint")
 
@@ -53,10 +62,12 @@ def position_tangent(tree: Tree, q: Joints, rate: Joints) -> Output:
     It is the rate of the difference from a constant position q to one that moves.
     """
 
-    def velocity(i: Index) -> Freedoms:
-        joint = i.joint.with_parameters(tuple(Jet(x) for x in i.joint.parameters))
-        here = Freedoms(Jet(x) for x in q[i])
-        moving = Freedoms(Jet(x, dx) for x, dx in zip(q[i], rate[i], strict=True))
-        return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in joint.difference(here, moving))
+    return joint_by_joint(tree, "v", lambda i: velocity_of_rate(i.joint, q[i], rate[i]))
 
-    return joint_by_joint(tree, "v", velocity)
+
+def velocity_of_rate(joint: Any, q: Sequence[Scalar], rate: Sequence[Scalar]) -> Freedoms:
+    """Return the velocity at which the position of a joint has this rate."""
+    joint = joint.with_parameters(tuple(Jet(x) for x in joint.parameters))
+    here = Freedoms(Jet(x) for x in q)
+    moving = Freedoms(Jet(x, dx) for x, dx in zip(q, rate, strict=True))
+    return Freedoms(x.rate if isinstance(x, Jet) else 0.0 for x in joint.difference(here, moving))

@@ -34,26 +34,13 @@ from ...graph import Scalar
 from ...model import Joints, Output, Tree
 from ...records import dataclass
 from ...spatial import Chain, Force, Forces, Inertia, Motion
-from ...spatial.linear import (
-    ZERO3,
-    Matrix3,
-    Vector3,
-    add,
-    cross,
-    dot,
-    full,
-    matmul,
-    matvec,
-    negative,
-    scale,
-    skew,
-    transpose,
-)
+from ...spatial.angular import AngularMatrix
+from ...spatial.linear import ZERO3, Matrix3, Vector3, add, cross, dot, full, matmul, negative, scale, skew
 from ..inverse_dynamics.denoc import Point, about_centre, between_centres, mass_centre, omega
 from ..registry import algorithm
 from .rates import subspace_rates
 
-__all__ = ["Convection", "Row", "convective_matrix", "saha"]
+__all__ = ["Row", "convective_matrix", "saha"]
 
 
 @algorithm("coriolis_matrix", "saha", paper="Saha 1999", equations="(8), (23), (25)-(29)", order="n d")
@@ -64,7 +51,7 @@ def saha(tree: Tree, q: Joints, qd: Joints) -> Output:
 
 def convective_matrix(tree: Tree, q: Joints, qd: Joints, mass_rate: Callable[[Vector3, Inertia], Matrix3]) -> Output:
     """Return the matrix C, with this function of angular velocity and inertia about the mass centre for (8)."""
-    centre, w, Mc, K = tree.field(Point), tree.field(Point), tree.field(Inertia), tree.field(Convection)
+    centre, w, Mc, K = tree.field(Point), tree.field(Point), tree.field(Inertia), tree.field(AngularMatrix)
     B, apart, p, p_rate = (tree.own() for _ in range(4))
     C = tree.output("matrix")
 
@@ -77,20 +64,20 @@ def convective_matrix(tree: Tree, q: Joints, qd: Joints, mass_rate: Callable[[Ve
         apart[i] = add(turned.linear, own.linear)  # v_i - v_j
         seen = about_centre(centre[i], subspace_rates(i, q[i], qd[i]))
         p_rate[i] = tuple(omega(w[i], t) + r for t, r in zip(p[i].columns, seen.columns, strict=True))
-        K[i] = Convection(mass_rate(w[i], Mc[i]), ZERO3)
+        K[i] = AngularMatrix(mass_rate(w[i], Mc[i]), ZERO3)
 
     for i, j in tree.inward():
         Mc[j] += B[i].T @ Mc[i] @ B[i]
-        K[j] += (K[i] + Convection.of_rate(Mc[i], apart[i])).carried(B[i])
+        K[j] += _carried(K[i] + _of_rate(Mc[i], apart[i]), B[i])
         moving = tuple(zip(p[i].columns, p_rate[i], strict=True))
-        force = Forces(tuple(Mc[i] @ r + K[i] @ t for t, r in moving))
+        force = Forces(tuple(Mc[i] @ r + K[i] @ t.angular for t, r in moving))
         drive = zip(p[i].columns, i.gyration_matrix(q[i], qd[i]), strict=True)
         C[i, i] = tuple(tuple(f.dot(t) + g for f, g in zip(force.columns, row, strict=True)) for t, row in drive)
         column = tree.register(B[i].T @ force)
         for k, _ in tree.ancestors(i):
             C[k, i] = tuple(tuple(f.dot(t) for f in column.value.columns) for t in p[k].columns)
             column.value = B[k].T @ column.value
-        row = tree.register(tuple(Row(Mc[i] @ t, K[i].moment(t)).carried(B[i], apart[i]) for t, _ in moving))
+        row = tree.register(tuple(Row(Mc[i] @ t, K[i].back(t)).carried(B[i], apart[i]) for t, _ in moving))
         for k, _ in tree.ancestors(i):
             moves = tuple(zip(p[k].columns, p_rate[k], strict=True))
             C[i, k] = tuple(tuple(x.along(t, r) for t, r in moves) for x in row.value)
@@ -98,40 +85,17 @@ def convective_matrix(tree: Tree, q: Joints, qd: Joints, mass_rate: Callable[[Ve
     return C
 
 
-@dataclass(frozen=True, slots=True)
-class Convection:
-    """The matrix K = [[A, 0], [u x, 0]], which takes twists to wrenches."""
+def _of_rate(Mc: Inertia, apart: Vector3) -> AngularMatrix:
+    """Return Mc B', for a body whose mass centre moves away from its parent's at this velocity."""
+    return AngularMatrix(matmul(skew(Mc.h), skew(negative(apart))), scale(-Mc.m, apart))
 
-    A: Matrix3
-    u: Vector3
 
-    @classmethod
-    def zero(cls) -> Convection:
-        """Return the matrix that is zero."""
-        return cls((ZERO3, ZERO3, ZERO3), ZERO3)
-
-    @classmethod
-    def of_rate(cls, Mc: Inertia, apart: Vector3) -> Convection:
-        """Return Mc B', for a body whose mass centre moves away from its parent's at this velocity."""
-        return cls(matmul(skew(Mc.h), skew(negative(apart))), scale(-Mc.m, apart))
-
-    def __add__(self, other: Convection) -> Convection:
-        return Convection(_sum(self.A, other.A), add(self.u, other.u))
-
-    def __matmul__(self, t: Motion) -> Force:
-        return Force(matvec(self.A, t.angular), cross(self.u, t.angular))
-
-    def moment(self, t: Motion) -> Vector3:
-        """Return the first half of t^T K; the second is zero."""
-        return add(matvec(transpose(self.A), t.angular), cross(t.linear, self.u))
-
-    def carried(self, B: Chain) -> Convection:
-        """Return B^T K B, at the parent."""
-        A, u = self.A, self.u
-        for X in reversed(B.factors):
-            u = X.rotation.back(u)
-            A = _sum(X.rotation.back_matrix(A), matmul(skew(X.r), skew(u)))
-        return Convection(A, u)
+def _carried(K: AngularMatrix, B: Chain) -> AngularMatrix:
+    """Return B^T K B, at the parent."""
+    for X in reversed(B.factors):
+        u = X.rotation.back(K.u)
+        K = AngularMatrix(X.rotation.back_matrix(K.A), u) + AngularMatrix(matmul(skew(X.r), skew(u)), ZERO3)
+    return K
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +113,3 @@ class Row:
         """Return the same at the parent, from which the body's mass centre moves away at this velocity."""
         turning = Force(add(self.moment, cross(apart, self.force.linear)), ZERO3)
         return Row(B.T @ self.force, (B.T @ turning).angular)
-
-
-def _sum(A: Matrix3, B: Matrix3) -> Matrix3:
-    return (add(A[0], B[0]), add(A[1], B[1]), add(A[2], B[2]))

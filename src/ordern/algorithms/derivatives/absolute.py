@@ -20,8 +20,9 @@ from typing import Any
 from ...model import Base, Bodies, Field, Index, Joints, Output, Tree
 from ...records import dataclass
 from ...spatial import Columns, Force, Forces, Inertia, Motion, Pose, Transform, Turn, plus_diagonal
+from ...spatial.angular import AngularMatrix
 from ...spatial.linear import ZERO3, cross, transpose
-from .body_coriolis import BodyCoriolis
+from .body_coriolis import body_coriolis
 
 __all__ = ["Absolute", "absolute", "forces", "mass_matrix"]
 
@@ -38,7 +39,7 @@ class Absolute:
     moving: Field[Columns]
     """v_p x S: the rates of the columns with the motion of the parent."""
     inertia: Field[Inertia]
-    coriolis: Field[BodyCoriolis]
+    coriolis: Field[AngularMatrix]
     push: Field[Force]
     """The force v x* I v - external that keeps a body without acceleration."""
     to_root: Field[Any]
@@ -53,7 +54,7 @@ class Absolute:
 def absolute(tree: Tree, q: Joints, qd: Joints, external: Bodies, v0: Base) -> Absolute:
     """Return the bodies at the position q and velocity qd, on a base that moves at v0."""
     pose, v = tree.field(Pose), tree.field(Motion, base=v0[tree.base])
-    inertia, coriolis, push = tree.field(Inertia), tree.field(BodyCoriolis), tree.field(Force)
+    inertia, coriolis, push = tree.field(Inertia), tree.field(AngularMatrix), tree.field(Force)
     found = Absolute(pose, tree.own(), v, tree.own(), tree.own(), inertia, coriolis, push, tree.own())
     for i, p in tree.outward():
         X = i.transform(q[i])
@@ -67,7 +68,7 @@ def absolute(tree: Tree, q: Joints, qd: Joints, external: Bodies, v0: Base) -> A
         Z = Transform(Turn(transpose(pose[i].rotation)), pose[i].position)
         inertia[i] = Z.T @ i.inertia @ Z
         momentum = inertia[i] @ v[i]
-        coriolis[i] = BodyCoriolis.of(inertia[i], v[i], momentum)
+        coriolis[i] = body_coriolis(inertia[i], v[i], momentum)
         push[i] = v[i].cross(momentum) - Z.T @ external[i]
     return found
 

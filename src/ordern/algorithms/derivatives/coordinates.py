@@ -22,12 +22,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...errors import ArgumentError, unknown_name
+from ...errors import unknown_name
 from ...graph import Graph, Scalar
 from ...graph.derive import forward, reverse
 from ...model import ConcreteTree, core_size, result_scalars
 from ..registry import Algorithm, Port, Question, find, find_question
-from .derived import Derived, new_name, word
+from .derived import Derived, find_differentiable, new_name, word
 from .dynamics_gradient import has_dynamics_gradient, swept_gradient
 from .implicit import ImplicitDynamics
 
@@ -98,11 +98,7 @@ def find_in_coordinates(name: str, method: str | None) -> tuple[Question, Algori
     """Return the question of a name that begins with "push" or "pull", and the method that answers it."""
     mode, _, rest = name.partition(" ")
     base_name, _, names = rest.rpartition(_BY)
-    base, algorithm = find(base_name, method)
-    if algorithm.pieces:
-        raise ArgumentError(
-            f"{base_name} by the method {algorithm.name!r} has no derivatives: it is NumPy code around other functions"
-        )
+    base, algorithm = find_differentiable(base_name, method)
     asked = _question(name, base, algorithm.regroup)
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity

@@ -28,12 +28,13 @@ from itertools import count
 from typing import Any
 
 from ...errors import ArgumentError, unknown_name
-from ...graph import Graph, Jet, Node, Scalar, live
+from ...graph import Graph, Node, Scalar, live
 from ...graph.derive import evaluate, forward, reverse
 from ...joints import Joint
 from ...model import ConcreteTree, Input, Model, core_size, result_scalars
 from ...model.parameter_fields import FIELDS
 from ...spatial import Freedoms
+from ..configuration.step import velocity_of_rate
 from ..registry import Algorithm, Port, Question, find, find_question
 from .analytic import analytic, has_text
 from .dynamics_gradient import has_dynamics_gradient, swept_gradient
@@ -45,6 +46,7 @@ __all__ = [
     "derived_name",
     "derived_question",
     "find_derived",
+    "find_differentiable",
     "new_name",
     "tangent_kind",
     "way_of_differentiation",
@@ -134,6 +136,16 @@ def new_name(name: str, taken: Container[str]) -> str:
     return name if name not in taken else next(x for k in count(2) if (x := f"{name}{k}") not in taken)
 
 
+def find_differentiable(name: str, method: str | None) -> tuple[Question, Algorithm]:
+    """Return a question and a method of it that has derivatives."""
+    base, algorithm = find(name, method)
+    if algorithm.pieces:
+        raise ArgumentError(
+            f"{name} by the method {algorithm.name!r} has no derivatives: it is NumPy code around other functions"
+        )
+    return base, algorithm
+
+
 def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | None:
     """Return a question about derivatives, and the method that answers it; None if the name is not that of one."""
     asked = derived_question(name)
@@ -141,11 +153,7 @@ def find_derived(name: str, method: str | None) -> tuple[Question, Algorithm] | 
         return None
     mode, _, rest = name.partition(" ")
     base_name, _, names = rest.rpartition(_BY)
-    base, algorithm = find(base_name, method)
-    if algorithm.pieces:
-        raise ArgumentError(
-            f"{base_name} by the method {algorithm.name!r} has no derivatives: it is NumPy code around other functions"
-        )
+    base, algorithm = find_differentiable(base_name, method)
     known = _METHODS.get((name, algorithm))
     if known is None:  # tables of kernels know methods by their identity
         text = Derived(mode, base, algorithm, tuple(names.split(" ")), asked)
@@ -408,12 +416,12 @@ class _Ends(_Linear):
             found: list[Scalar] = [0.0] * self._tree.model.nv
             for k, c in enumerate(self._tree.model.joints):
                 if c.mimic is None:
-                    found[c.v] = _position_tangent(self._tree.index(k).joint, y[c.q], rates[c.q])
+                    found[c.v] = velocity_of_rate(self._tree.index(k).joint, y[c.q], rates[c.q])
             return found
         if self._kind == "loop_q":
             table = self._tree.model.loop_table
             joints = [(loop.type, loop.q) for loop in table.loops if loop.q.stop > loop.q.start]
-            parts = [_position_tangent(joint, y[q], rates[q]) for joint, q in joints if isinstance(joint, Joint)]
+            parts = [velocity_of_rate(joint, y[q], rates[q]) for joint, q in joints if isinstance(joint, Joint)]
             return [x for part in parts for x in part]
         return list(rates)
 
@@ -425,11 +433,3 @@ def _pose_tangent(y: Sequence[Scalar], rates: Sequence[Scalar]) -> list[Scalar]:
     W = [[sum(R[k][a] * dR[k][b] for k in range(3)) for b in range(3)] for a in range(3)]  # R^T dR
     linear = [sum(R[k][a] * rates[4 * k + 3] for k in range(3)) for a in range(3)]
     return [0.5 * (W[2][1] - W[1][2]), 0.5 * (W[0][2] - W[2][0]), 0.5 * (W[1][0] - W[0][1]), *linear]
-
-
-def _position_tangent(joint: Joint, q: Sequence[Scalar], rates: Sequence[Scalar]) -> list[Scalar]:
-    """Return the velocity of a joint whose positions have these rates."""
-    joint = joint.with_parameters(tuple(Jet(x) for x in joint.parameters))
-    here = Freedoms(map(Jet, q))
-    moved = Freedoms(Jet(x, dx) for x, dx in zip(q, rates, strict=True))
-    return [getattr(x, "rate", 0.0) for x in joint.difference(here, moved)]

@@ -22,7 +22,7 @@ from ...spatial import Freedoms
 from ..closed_loop.balance import closed_balance
 from ..closed_loop.stabilised import all_passive_force
 from ..configuration.passive import passive_force
-from ..configuration.step import joint_by_joint
+from ..configuration.step import joint_by_joint, position_tangent
 from ..inverse_dynamics.newton_euler import newton_euler
 from ..registry import Port, algorithm, question
 
@@ -81,13 +81,7 @@ def coordinate_projection(tree: Tree, q: Joints) -> Output:
 @algorithm("coordinate_tangent", "joint-by-joint", equations="Joint.difference")
 def coordinate_tangent(tree: Tree, q: Joints, x: Joints) -> Output:
     """Return the velocity, (nv,), at which coordinates change at the rate x."""
-
-    def tangent(i: Index) -> Freedoms:
-        here = Freedoms(map(Jet, q[i]))
-        moved = Freedoms(Jet(y, dy) for y, dy in zip(q[i], x[i], strict=True))
-        return Freedoms(_rate(y) for y in _over(i, Jet).difference(here, moved))
-
-    return joint_by_joint(tree, "v", tangent)
+    return position_tangent(tree, q, x)
 
 
 @algorithm("tangent_drift", "joint-by-joint", equations="Joint.rate, Joint.difference")
