@@ -35,7 +35,7 @@ class _State:
     """The use of standard streams by the command that runs."""
 
     reader = ""
-    """What standard input was read for."""
+    """The purpose that standard input was read for."""
     writer = ""
     """The option whose file goes to standard output."""
     folder = ""

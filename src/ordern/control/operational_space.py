@@ -45,7 +45,7 @@ class OperationalSpace(Modelled):
     text: ClassVar[str] = "task force"
     """The name of the text that computes the force on the frame in compiled time loops."""
     coriolis = True
-    """Whether centrifugal and Coriolis forces are compensated."""
+    """True if centrifugal and Coriolis forces are compensated."""
 
     def __init__(
         self,

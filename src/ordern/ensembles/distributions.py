@@ -46,7 +46,7 @@ class Distribution(ABC):
     """The distribution of one quantity."""
 
     words: tuple[Any, ...] = ()
-    """What was given, for its representation."""
+    """The values that were given, for its representation."""
 
     def columns(self, robot: Robot, shape: tuple[int, ...]) -> int:
         """Return how many numbers between 0 and 1 a value of this shape takes."""

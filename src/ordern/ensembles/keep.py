@@ -60,7 +60,7 @@ class Kept(ABC):
     every: int | None = None
     """The number of steps between stored states that it needs; None if the first and the last state will do."""
     key: Any
-    """What its content depends on, for the key of the ensemble."""
+    """Everything that its content depends on, for the key of the ensemble."""
 
     @abstractmethod
     def arrays(self, members: Members) -> dict[str, AnyArray]:

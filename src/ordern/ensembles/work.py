@@ -37,7 +37,7 @@ class Block:
 
     first: int
     arrays: dict[str, AnyArray]
-    """What is kept of each member; NaN for those that failed."""
+    """The numbers that are kept of each member; NaN for members that failed."""
     states: dict[str, State]
     """The partial states of reductions."""
     failures: tuple[tuple[int, str], ...]

@@ -24,7 +24,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
 class Library(ABC):
-    """What a kernel asks about the library of its arguments."""
+    """The library of a kernel's arguments: where its arrays are, and how it makes new ones."""
 
     name: str
 

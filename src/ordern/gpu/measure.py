@@ -26,7 +26,7 @@ _NEAR = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What a kernel reached on a device."""
+    """The speed that a kernel reached on a device."""
 
     states: float
     """States per second."""
@@ -47,7 +47,7 @@ class Rate:
     code: int
     """Bytes of code."""
     bound: str
-    """What bounds the kernel, in words."""
+    """The resource that bounds the kernel, in words."""
 
 
 def measured(kernel: DeviceKernel, states: int, dtype: str) -> Rate:

@@ -113,7 +113,7 @@ class BaseParameters:
 
     @property
     def report(self) -> str:
-        """What can be identified and what cannot, in words."""
+        """The parameters that can be identified, and those that cannot, in words."""
         lines = [
             f"{self.robot!r}, {self.of}: {len(self)} base parameters of {len(self.labels)} parameters.",
             f"Identified by themselves ({len(self.alone)}): {listed(self.alone)}.",

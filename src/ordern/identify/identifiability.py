@@ -35,7 +35,7 @@ _WEAK = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Identifiability:
-    """What given motions tell about the base parameters of a robot."""
+    """The base parameters of a robot that given motions determine, and how well."""
 
     base: BaseParameters
     """The base parameters."""

@@ -21,7 +21,7 @@ __all__ = ["READERS", "allow", "readable"]
 
 C = TypeVar("C", bound=type)
 READERS: dict[str, Callable[..., Any]] = {}
-"""What a compiler reads in the place of all methods; the module of its library adds it when it is imported."""
+"""The function that a compiler reads in the place of all methods; the module of its library adds it when imported."""
 _COMPILER = "torch._dynamo"
 _WAITING: WeakSet[Any] = WeakSet()
 """Functions to make known to PyTorch's compiler when it is imported."""

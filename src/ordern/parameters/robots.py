@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["folded", "randomise", "vary", "with_parameters"]
 
 Given = Mapping[str, Any]
-"""What users give, by the names of arguments; None where they give nothing."""
+"""The values that users give, by the names of arguments; None for arguments without one."""
 
 
 def with_parameters(robot: Robot, parameters: Parameters | None, fields: Given, fold: bool) -> Robot:

@@ -59,7 +59,7 @@ _TANGENTS = {"q": "v", "pose": "motion", "poses": "motions", "body_poses": "body
 _IMPLICIT = ("forward_dynamics",)
 """Questions whose derivatives come from the equation that defines the answer."""
 _CLOSED = ("closed_dynamics",)
-"""Those of robots with loops, which `loops.derivatives` differentiates likewise."""
+"""Questions about robots with loops, which `loops.derivatives` differentiates likewise."""
 _SIMPLE = (0.0, 1.0, -1.0)
 """Numbers that every type of number has exactly, and that simplify a graph."""
 _BY = " by "

@@ -20,7 +20,7 @@ __all__ = ["add_equalities"]
 
 _ZERO = (0.0, 0.0, 0.0)
 Ends = tuple[str, str]
-"""What stands before and after the names of a document in the tree: a prefix, and the suffix of a replica."""
+"""The words before and after the names of a document in the tree: a prefix, and the suffix of a replica."""
 
 
 def add_equalities(builder: ModelBuilder, tree: Tree) -> None:

@@ -57,7 +57,7 @@ class Rotor:
 
     name: str
     coefficients: dict[str, float]
-    """Those of its joints, without zeros."""
+    """The coefficients of its joints, without zeros."""
     inertia: float
     where: str
 

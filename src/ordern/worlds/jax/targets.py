@@ -24,7 +24,7 @@ from .handler import MOST_INPUTS, handler
 __all__ = ["handlers", "target"]
 
 _known: dict[str, Any] = {}
-"""What the handlers need, by their names."""
+"""The objects that the handlers need, by their names."""
 _numbers = itertools.count(1)
 
 

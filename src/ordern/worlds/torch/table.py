@@ -1,4 +1,4 @@
-"""What PyTorch needs to know about operators: keys by which its own operators find them, and plans of derivatives."""
+"""The operators as PyTorch knows them: keys by which its own operators find them, and plans of derivatives."""
 
 from __future__ import annotations
 
