@@ -192,7 +192,7 @@ def test_gradients_of_forward_dynamics_take_two_answers() -> None:
     kernels = [arm.kernel(name) for name in ("forward_dynamics", "vjp forward_dynamics by q v tau")]
     answer, gradient = (kernel.counts().total for kernel in kernels)
     assert gradient <= 2.1 * answer
-    robot = _robot(1, floating=True)
+    robot = random_robot(1, 2, [on.Spherical, on.Universal], armature=True)
     given, _ = _arguments(robot, "forward_dynamics", 1)
     w = np.random.default_rng(2).normal(size=robot.nv)
     every, other = (robot.vjp("forward_dynamics", given, w, method=x) for x in (None, "composite-body"))

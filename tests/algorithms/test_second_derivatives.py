@@ -143,13 +143,18 @@ def test_products_with_hessians_by_parameters() -> None:
     assert_close(found.gravity, expected.gravity, CLOSE)
     assert not found.inertia.any()
 
+
+@pytest.mark.slow
+def test_products_with_hessians_of_forward_dynamics_by_parameters() -> None:
+    """Against differences of gradients at other inertias and velocities."""
+    robot = random_robot(3, 2, [on.Spherical, on.Revolute], armature=True)
+    state = {x: y for x, y in _state(robot, "forward_dynamics")[0].items() if x in ("q", "v", "tau")}
+    w, along = np.random.default_rng(1).normal(size=robot.nv), robot.randomise(1, mass=0.3, com=0.1).parameters.inertia
+
     def moved(s: float) -> Any:
         there = robot.with_parameters(inertia=robot.parameters.inertia + s * along)
-        state = {**given, "tau": given["a"], "v": given["v"] + s * w}
-        state.pop("a")
-        return there.vjp("forward_dynamics", state, w, wrt=("q", "tau", "inertia"))
+        return there.vjp("forward_dynamics", {**state, "v": state["v"] + s * w}, w, wrt=("q", "tau", "inertia"))
 
-    state = {"q": given["q"], "v": given["v"], "tau": given["a"]}
     found = robot.hvp("forward_dynamics", state, w, {"v": w, "inertia": along}, wrt=("q", "tau", "inertia"))
     for x, y in zip(found, _by_differences(moved), strict=True):
         assert_close(x, y, 1e-7)
