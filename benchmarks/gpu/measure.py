@@ -135,7 +135,8 @@ def _line(kernel: Kernel, error: float, same: bool, rate: float) -> str:
     about, warps = kernel.about, kernel.blocks * kernel.about["block"] // 32
     return (
         f"{about['name']:60s} registers {kernel.registers:3d} local {kernel.local:5d} warps {warps:2d} "
-        f"compile {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  {rate / 1e6:9.1f} M/s"
+        f"compile {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  "
+        f"{rate / 1e6:9.1f} M/s"
     )
 
 

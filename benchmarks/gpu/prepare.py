@@ -1,4 +1,4 @@
-"""Write kernels for `measure`: PTX for H100 and H200, states and reference answers of the processor in double precision.
+"""Write kernels for `measure`: PTX for H100 and H200, states, and reference answers in double precision.
 
 python -m benchmarks.gpu.prepare FOLDER [REGEX]
 """

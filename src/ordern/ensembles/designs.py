@@ -175,7 +175,8 @@ def sobol_points(columns: int, seed: int, first: int, last: int, sampling: str) 
 
 def _sequence(qmc: Any, columns: int, seed: int, first: int) -> Any:
     """Return a scrambled Sobol sequence that goes on with this point."""
-    key, engine = getattr(_LAST, "sequence", (None, None))
+    found: tuple[Any, Any] = getattr(_LAST, "sequence", (None, None))
+    key, engine = found
     if key != (columns, seed) or engine.num_generated > first:
         engine = qmc.Sobol(columns, scramble=True, rng=np.random.default_rng(seed))
         _LAST.sequence = (columns, seed), engine

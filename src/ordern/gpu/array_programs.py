@@ -160,7 +160,7 @@ class _Run:
             place = self._address(self.program.result.number)
             d.driver.call("cuMemcpyDtoHAsync_v2", found.ctypes.data, place, found.nbytes, stream)
             d.driver.call("cuStreamSynchronize", stream, doing=self._doing)
-        return found.T
+        return np.asarray(found.T)
 
     def seconds(self, repeats: int = 10) -> float:
         """Return the time of the device alone, for the arguments of the last answer."""
