@@ -97,15 +97,16 @@ def test_values_wait_in_slots(dtype: str, space: str) -> None:
     assert relative(found, kernel(*given)) <= (SINGLE if dtype == "float32" else INVERSION)
 
 
-@pytest.mark.parametrize("team", ["rows", "limbs"])
+@pytest.mark.parametrize(("team", "groups", "block"), [("rows", 1, 32), ("limbs", 1, 160), ("limbs", 2, 320)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_warps_divide_the_work(dtype: str, team: str) -> None:
+def test_warps_divide_the_work(dtype: str, team: str, groups: int, block: int) -> None:
     robot = on.load("quadruped")
     kernel = robot.kernel("forward_dynamics")
-    given = [x.astype(dtype) for x in arguments(robot, "forward_dynamics", (), 40)]
-    found, code = run_here(kernel.request, dtype, given, plan=Plan(0, 0, 0, piece=200, team=team))
-    assert (code.states, code.block) == (32, 32 if team == "rows" else 160)
-    assert relative(found, kernel(*given)) <= (SINGLE if dtype == "float32" else INVERSION)
+    q, v, tau = (x.astype(dtype) for x in arguments(robot, "forward_dynamics", (), 32 * groups + 5))
+    plan = Plan(0, 0, 0, piece=200, team=team, groups=groups)
+    found, code = run_here(kernel.request, dtype, (q, v[:1], tau), plan=plan)
+    assert (code.states, code.block) == (32 * groups, block)
+    assert relative(found, kernel(q, v[0], tau)) <= (SINGLE if dtype == "float32" else INVERSION)
 
 
 @pytest.mark.parametrize("keep", [3, 8, 30])

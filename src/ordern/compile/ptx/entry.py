@@ -53,6 +53,10 @@ class Frame:
         offset = index.to("trunc", "i32") * e.target.itemsize
         return offset + e.const(f"ptrtoint ({SHARED} @shared to i32)", "i32")
 
+    def shared_pointer(self, index: Value) -> Value:
+        """Return the address of a number in shared memory as a pointer."""
+        return self.e.const("@shared", SHARED if self.on_device else "ptr").at(index, self.e.element)
+
     def slots_at(self, index: Value, apart: int) -> Slots:
         """Return slots in shared memory from a number on."""
         return Slots(self.e, self.shared_address(index).name, "shared", apart, self.on_device)
@@ -73,7 +77,11 @@ class Frame:
         lines = [f"declare {element} @llvm.{name}.{suffix}({element})" for name in ("sqrt", "fabs")]
         lines.append(f"declare {element} @llvm.fma.{suffix}({element}, {element}, {element})")
         if self.shared:
-            size = f"[0 x {element}], align 16" if self.on_device else f"[{self.shared} x {element}] zeroinitializer"
+            size = (
+                f"[0 x {element}], align 16"
+                if self.on_device
+                else f"[{self.shared} x {element}] zeroinitializer, align 16"
+            )
             lines.append(f"@shared = {'external addrspace(3)' if self.on_device else 'internal'} global {size}")
         attributes = ["attributes #0 = { nounwind }", "attributes #1 = { nounwind convergent }"]
         if not self.on_device:

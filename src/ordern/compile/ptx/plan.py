@@ -34,6 +34,8 @@ class Plan:
     team: str = ""
     """"limbs" if the warps of a block divide the work of 32 states, "rows" if one warp does it; they read rows through
     shared memory. Empty if each thread of a block computes a state of its own."""
+    groups: int = 1
+    """Groups of 32 states in a block of a team: warps with the same work run side by side, and read the same code."""
 
 
 _ANY = 1 << 30

@@ -25,7 +25,7 @@ from .plan import Plan, loop_plan, straight_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
 from .straight import StraightWriter, write_straight
-from .team import GROUP, question_team, write_question
+from .team import question_team, write_question
 
 __all__ = ["Written", "ptx_code", "write_kernel"]
 
@@ -66,9 +66,9 @@ def write_kernel(
         bodies = [bodies_of(model, kind) for kind in kinds], bodies_of(model, request.question.output)
         division = divided(model, *bodies, code.results, work) if plan.team == "limbs" else undivided(work)
         asynchronous = on_device and generation(arch) >= ASYNCHRONOUS
-        team = question_team(target, layout, division, asynchronous, on_device)
+        team = question_team(target, layout, division, plan, asynchronous, on_device)
         write_question(team, layout, code.results, plan)
-        return _written(team, plan, states=GROUP, way=way, operations=code.operations, numbers=numbers)
+        return _written(team, plan, states=team.states, way=way, operations=code.operations, numbers=numbers)
     entry = Entry(target, layout, plan.block, on_device)
     workspace = _straight(entry, layout, code, work, plan)
     found = {"workspace": workspace, "operations": code.operations, "numbers": numbers}

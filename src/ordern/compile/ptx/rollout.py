@@ -18,7 +18,6 @@ from .rollout_parameters import ROLLOUT_PARAMETERS
 from .rollout_team import TeamLoop
 from .rollout_threads import ThreadLoop
 from .step import INPUTS, Step, trace_step
-from .team import GROUP
 
 __all__ = ["ROLLOUT_PARAMETERS", "ptx_rollout", "write_rollout"]
 
@@ -60,7 +59,8 @@ def write_rollout(
     if plan.team:
         division = _divided(model, traced) if plan.team == "limbs" else undivided(work)
         asynchronous = on_device and generation(arch) >= ASYNCHRONOUS
-        loop, states = TeamLoop(target, traced, division, plan, asynchronous, on_device), GROUP
+        loop = TeamLoop(target, traced, division, plan, asynchronous, on_device)
+        states = loop.frame.states
     else:
         loop, states = ThreadLoop(target, traced, plan, on_device), plan.block
     loop.write()

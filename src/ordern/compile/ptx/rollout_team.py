@@ -18,7 +18,7 @@ from .plan import Plan
 from .rollout_parameters import TIMED, declared
 from .spills import Slots
 from .step import INPUTS, Step
-from .team import Team
+from .team import Rows, Team
 
 __all__ = ["TeamLoop"]
 
@@ -35,21 +35,16 @@ class TeamLoop:
         sizes = {x.name: x.size for x in step.inputs}
         sizes |= {"q_next": sizes["q"], "v_next": sizes["v"]}
         areas = [Operand(name, (sizes[name],)) for name in _AREAS]
-        self.frame = Team(target, declared(), areas, division, asynchronous, on_device)
+        self.frame = Team(target, declared(), areas, division, plan, asynchronous, on_device)
         self._step, self._plan, self._e, self._given = step, plan, self.frame.e, {x for x in sizes if sizes[x]}
 
     def _named(self, name: str) -> Value:
         return self.frame.named[f"%{name}"]
 
-    def _rows(self, name: str, stride: str, shift: Value | None = None) -> Callable[[Value], Value]:
-        """Return the function that gives the address of a trajectory's row in an array."""
-        base, apart = self._named(name), self._named(stride)
-
-        def row(trajectory: Value) -> Value:
-            offset = trajectory * apart
-            return base.at(offset if shift is None else offset + shift, self._e.element)
-
-        return row
+    def _rows(self, name: str, stride: str, shift: Value | None = None) -> Rows:
+        """Return the rows of the trajectories in an array, from a number on."""
+        first = self._named(name)
+        return Rows(first if shift is None else first.at(shift, self._e.element), self._named(stride))
 
     def _copy_in(self, name: str, source: str, shift: Value | None = None) -> None:
         self.frame.copy_in(_AREAS.index(name), self._rows(source, f"{source}_stride", shift))

@@ -1,7 +1,8 @@
 """Kernels in which several warps compute a group of 32 states: one thread of each warp works on a state.
 
 The rows of a group are first copied to shared memory, by instructions in which the threads of a warp copy neighbours:
-if each thread read its own row, every instruction would touch 32 lines of memory. Then each warp computes its part of
+if each thread read its own row, every instruction would touch 32 lines of memory. Rows that follow one another without
+gaps are copied as one piece. Then each warp computes its part of
 the work, phase by phase (`limbs.py`). Results are collected in shared memory, and copied in the end.
 
 A state beyond the end of the batch is computed as the last one, and not stored.
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from ...graph import Node, Scalar
+from ...records import dataclass
 from ..emit.builder import Value
 from ..emit.target import Target
 from ..trace.layout import Layout, Operand
@@ -22,19 +24,29 @@ from .limbs import Division
 from .plan import Plan
 from .spills import Slots
 
-__all__ = ["GROUP", "Team", "question_team", "write_question"]
+__all__ = ["Rows", "Team", "question_team", "write_question"]
 
 GROUP = 32
 """States of a group: the threads of a warp."""
 _NEAR = 40
 """Operations after which an argument is read again instead of being kept in a register."""
+_CHUNK = 16
+"""Bytes that one instruction copies for a thread."""
 
 Where = dict[int, list[tuple[Slots, int]]]
 """The places to which values are stored, by the index of the node."""
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of all states in an array: the first address, and the numbers from one row to the next."""
+
+    first: Value
+    stride: Value
+
+
 class Team(Frame):
-    """Writes a kernel of blocks with one group of states each."""
+    """Writes a kernel of blocks with one or more groups of states each."""
 
     def __init__(
         self,
@@ -42,6 +54,7 @@ class Team(Frame):
         parameters: Sequence[str],
         areas: Sequence[Operand],
         division: Division,
+        plan: Plan,
         asynchronous: bool,
         on_device: bool,
     ) -> None:
@@ -49,46 +62,102 @@ class Team(Frame):
 
         Copies that are `asynchronous` need no registers, and nothing waits for them but the end of all copies.
         """
-        self.division, self.warps = division, len(division.warps)
-        super().__init__(target, parameters, GROUP * self.warps, on_device)
+        self.division, self.warps, self._groups = division, len(division.warps), plan.groups
+        super().__init__(target, parameters, GROUP * self.warps * plan.groups, on_device)
+        self.states = GROUP * plan.groups
         self._asynchronous, self._operands = asynchronous, list(areas)
         self._areas: list[int] = []
         for operand in areas:
             self._areas.append(self.shared)
-            self.shared += GROUP * _apart(operand)
+            self.shared += self.states * operand.size  # areas begin at multiples of a chunk
         self._passed = self.shared
-        self.shared += GROUP * division.slots
+        self.shared += self.states * division.slots
         self._thread = self.register("tid")
-        self.lane, self.warp = self._thread & (GROUP - 1), self._thread >> 5
-        self._first = self.register("ctaid") * GROUP
+        self._lane, self._number = self._thread & (GROUP - 1), self._thread >> 5
+        self.warp, self._state = self._number, self._lane
+        """The part of the work that the warp does, and the state of the thread within the block."""
+        if plan.groups > 1:
+            group = self.e.typed("i64", f"udiv i64 {self._number}, {self.warps}")
+            self.warp, self._state = self._number - group * self.warps, group * GROUP + self._lane
+        self._first = self.register("ctaid") * self.states
 
     def row(self, k: int) -> Slots:
         """Return the row of the thread's state in an area."""
-        return self.slots_at(self.lane * _apart(self._operands[k]) + self._areas[k], 1)
+        return self.slots_at(self._state * self._operands[k].size + self._areas[k], 1)
 
     def passed(self) -> Slots:
         """Return the values of the thread's state that pass from one warp to another."""
-        return self.slots_at(self.lane + self._passed, GROUP)
+        return self.slots_at(self._state + self._passed, self.states)
 
-    def copy_in(self, k: int, row: Callable[[Value], Value]) -> None:
-        """Copy rows to an area; `row` returns the address of the row of a state."""
+    def copy_in(self, k: int, rows: Rows) -> None:
+        """Copy rows to an area: as one piece of memory if they are one, otherwise row by row."""
         e, n, operand = self.e, self.named["%n"], self._operands[k]
         if not operand.size:
             return
-        with e.counted(GROUP, self.warp, self.warps) as r:
-            state = self._first + r
-            source = row((state < n).select(state, n - 1)).at(self.lane, e.element)
-            place = r * _apart(operand) + self._areas[k] + self.lane
-            for start in range(0, operand.size, GROUP):
-                self._if_in(operand, start, partial(self._copy_number, source, place, start))
+        with e.if_else(self._in_one_piece(operand, rows)) as (yes, no):
+            with yes:
+                source = rows.first.at(self._first * operand.size, e.element)
+                self._chunks(operand, partial(self._copy_chunk, source, self._areas[k]))
+            with no, e.counted(self.states, self._number, self.block // GROUP) as r:
+                state = self._first + r
+                at = (state < n).select(state, n - 1) * rows.stride + self._lane
+                source, place = rows.first.at(at, e.element), r * operand.size + self._areas[k] + self._lane
+                for start in range(0, operand.size, GROUP):
+                    with e.if_(self._lane < operand.size - start):
+                        self._copy_number(source, place, start)
 
-    def _if_in(self, operand: Operand, start: int, copy: Callable[[], None]) -> None:
-        """Copy numbers from `start` on, one for each lane as far as the row goes."""
-        if operand.size - start >= GROUP:
-            copy()
+    def copy_out(self, k: int, rows: Rows) -> None:
+        """Copy the rows of an area to an array."""
+        e, n, operand = self.e, self.named["%n"], self._operands[k]
+        if not operand.size:
             return
-        with self.e.if_(self.lane < operand.size - start):
-            copy()
+        with e.if_else(self._in_one_piece(operand, rows)) as (yes, no):
+            with yes:
+                to = rows.first.at(self._first * operand.size, e.element)
+                self._chunks(operand, partial(self._store_chunk, to, self._areas[k]))
+            with no, e.counted(self.states, self._number, self.block // GROUP) as r:
+                state = self._first + r
+                to = rows.first.at(state * rows.stride + self._lane, e.element)
+                place = r * operand.size + self._areas[k] + self._lane
+                for start in range(0, operand.size, GROUP):
+                    with e.if_((state < n) & (self._lane < operand.size - start)):
+                        to.store(e.const(self.slots_at(place, 1).read(start), e.element), start)
+
+    def _in_one_piece(self, operand: Operand, rows: Rows) -> Value:
+        """Test that the rows of the block follow one another, and begin at a multiple of a chunk."""
+        start = rows.first.to("ptrtoint", "i64") & (_CHUNK - 1)
+        whole = self._first + self.states <= self.named["%n"]
+        return rows.stride.equals(operand.size) & start.equals(0) & whole
+
+    def _chunks(self, operand: Operand, copy: Callable[[Value], None]) -> None:
+        """Call `copy` with the number at which each chunk begins that a thread copies."""
+        size, chunk = self.states * operand.size, _CHUNK // self.e.target.itemsize
+        for start in range(0, size, self.block * chunk):
+            number = self._thread * chunk + start
+            if start + self.block * chunk <= size:
+                copy(number)
+            else:
+                with self.e.if_(number < size):
+                    copy(number)
+
+    def _copy_chunk(self, source: Value, area: int, number: Value) -> None:
+        """Copy a chunk to shared memory."""
+        e, place = self.e, number + area
+        if self._asynchronous:
+            text = f'"cp.async.cg.shared.global [$0], [$1], {_CHUNK};", "r,l,~{{memory}}"'
+            address = self.shared_address(place)
+            e.line(f"call void asm sideeffect {text}(i32 {address}, {source.type} {source.at(number, e.element)})")
+            return
+        self._move_chunk(source.at(number, e.element), self.shared_pointer(place))
+
+    def _store_chunk(self, to: Value, area: int, number: Value) -> None:
+        """Copy a chunk from shared memory."""
+        self._move_chunk(self.shared_pointer(number + area), to.at(number, self.e.element))
+
+    def _move_chunk(self, source: Value, to: Value) -> None:
+        kind = f"<{_CHUNK // self.e.target.itemsize} x {self.e.element}>"
+        moved = self.e.value(f"load {kind}, {source.type} {source}, align {_CHUNK}")
+        self.e.line(f"store {kind} {moved}, {to.type} {to}, align {_CHUNK}")
 
     def _copy_number(self, source: Value, place: Value, start: int) -> None:
         """Copy number `start` from an address to a place in shared memory."""
@@ -105,31 +174,15 @@ class Team(Frame):
             self.e.line('call void asm sideeffect "cp.async.wait_all;", "~{memory}"()')
         self.wait()
 
-    def copy_out(self, k: int, row: Callable[[Value], Value]) -> None:
-        """Copy the rows of an area; `row` returns the address of the row of a state."""
-        e, n, operand = self.e, self.named["%n"], self._operands[k]
-        if not operand.size:
-            return
-        with e.counted(GROUP, self.warp, self.warps) as r:
-            state = self._first + r
-            with e.if_(state < n):
-                to = row(state).at(self.lane, e.element)
-                place = r * _apart(operand) + self._areas[k] + self.lane
-                for start in range(0, operand.size, GROUP):
-                    self._if_in(operand, start, partial(self._store_number, place, to, start))
-
-    def _store_number(self, place: Value, to: Value, start: int) -> None:
-        to.store(self.e.const(self.slots_at(place, 1).read(start), self.e.element), start)
-
     def move(self, source: int, to: int) -> None:
         """Copy an area to another one of the same size."""
-        e, size = self.e, GROUP * _apart(self._operands[source])
+        e, size = self.e, self.states * self._operands[source].size
         with e.if_(self._thread < size), e.counted(size, self._thread, self.block) as k:
             self.slots_at(k + self._areas[to], 1).write(0, self.slots_at(k + self._areas[source], 1).read(0))
 
     def wait(self) -> None:
         """Wait for all warps of the block, and for what they wrote to shared memory."""
-        self.wait_for_block(alone=self.warps == 1)
+        self.wait_for_block(alone=self.block == GROUP)
 
     def work(
         self,
@@ -156,11 +209,6 @@ class Team(Frame):
                         if phase:
                             self.wait()
                         warp.write(nodes)
-
-
-def _apart(operand: Operand) -> int:
-    """Return the distance of rows in shared memory: odd, so that the rows of a warp are in different banks."""
-    return operand.size | 1
 
 
 class _Warp:
@@ -207,22 +255,19 @@ class _Warp:
         return row.read(place) if isinstance(row, Slots) else self._e.load(row, place)
 
 
-def question_team(target: Target, layout: Layout, division: Division, asynchronous: bool, on_device: bool) -> Team:
+def question_team(
+    target: Target, layout: Layout, division: Division, plan: Plan, asynchronous: bool, on_device: bool
+) -> Team:
     """Return the frame of a kernel that answers a question: areas are its arguments, then its result."""
     areas = [*layout.inputs, layout.output]
-    return Team(target, parameters_of(layout), areas, division, asynchronous, on_device)
+    return Team(target, parameters_of(layout), areas, division, plan, asynchronous, on_device)
 
 
 def write_question(team: Team, layout: Layout, results: Sequence[Scalar], plan: Plan) -> None:
     """Write the whole kernel of a question."""
     out = len(layout.inputs)
-
-    def row(name: str) -> Callable[[Value], Value]:
-        base, stride = team.named[f"%{name}"], team.named[f"%{name}_stride"]
-        return lambda state: base.at(state * stride, team.e.element)
-
     for k in range(out):
-        team.copy_in(k, row(f"in{k}"))
+        team.copy_in(k, Rows(team.named[f"%in{k}"], team.named[f"%in{k}_stride"]))
     team.copied()
 
     def placed() -> Iterable[tuple[Slots, int, Scalar]]:
@@ -231,4 +276,4 @@ def write_question(team: Team, layout: Layout, results: Sequence[Scalar], plan: 
 
     team.work(layout, lambda: [team.row(k) for k in range(out)], placed, plan)
     team.wait()
-    team.copy_out(out, row("out"))
+    team.copy_out(out, Rows(team.named["%out"], team.named["%out_stride"]))
