@@ -3,8 +3,8 @@
     python3 benchmarks/gpu/measure.py FOLDER [REGEX]
 
 It needs NumPy and NVIDIA's driver, and nothing of ordern. One line for each kernel: registers of a thread, bytes of its
-local memory, blocks on a multiprocessor, seconds to compile, largest difference relative to the largest number of the
-reference, and millions of states (or steps) per second.
+local memory, warps on a multiprocessor, seconds to load (and to compile if it is not assembled), the largest difference
+relative to the largest number of the reference, and millions of states (or steps) per second.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import re
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +67,12 @@ class Kernel:
     def __init__(self, device: Device, folder: Path, about: dict[str, Any]) -> None:
         device.use()
         self.device, self.about = device, about
-        text = gzip.decompress((folder / f"{about['name']}.ptx.gz").read_bytes()) + b"\0"
+        binary = folder / f"{about['name']}.cubin.gz"
+        text = binary if binary.exists() else folder / f"{about['name']}.ptx.gz"
+        image = gzip.decompress(text.read_bytes()) + b"\0"
         start = time.perf_counter()
         self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
-        call("cuModuleLoadDataEx", ctypes.byref(self.module), ctypes.c_char_p(text), 0, None, None)
+        call("cuModuleLoadDataEx", ctypes.byref(self.module), ctypes.c_char_p(image), 0, None, None)
         self.seconds = time.perf_counter() - start
         call("cuModuleGetFunction", ctypes.byref(self.function), self.module, about["entry"].encode())
         if about["shared_bytes"] > 48 * 1024:
@@ -135,8 +136,7 @@ def _line(kernel: Kernel, error: float, same: bool, rate: float) -> str:
     about, warps = kernel.about, kernel.blocks * kernel.about["block"] // 32
     return (
         f"{about['name']:60s} registers {kernel.registers:3d} local {kernel.local:5d} warps {warps:2d} "
-        f"compile {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  "
-        f"{rate / 1e6:9.1f} M/s"
+        f"load {kernel.seconds:5.2f} s  error {error:.1e}{'' if same else ' DEPENDS ON PLACE'}  {rate / 1e6:9.1f} M/s"
     )
 
 
@@ -192,20 +192,12 @@ def main(folder: Path, pattern: str = "", once: str = "") -> None:
     device = Device()
     kernels = [x for x in json.loads((folder / "kernels.json").read_text()) if re.search(pattern, x["name"])]
 
-    def load(about: dict[str, Any]) -> Kernel | str:
+    for about in kernels:
         try:
-            return Kernel(device, folder, about)
+            line = measure(device, folder, Kernel(device, folder, about), 1 if once else 10)
         except RuntimeError as e:
-            return f"{about['name']}: {e}"
-
-    with ThreadPoolExecutor(14) as pool:
-        for kernel in pool.map(load, kernels):
-            try:
-                repeat = 1 if once else 10
-                line = kernel if isinstance(kernel, str) else measure(device, folder, kernel, repeat)
-            except RuntimeError as e:
-                line = str(e)
-            print(line, flush=True)
+            line = f"{about['name']}: {e}"
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

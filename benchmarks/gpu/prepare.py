@@ -1,4 +1,4 @@
-"""Write kernels for `measure`: PTX for H100 and H200, states, and reference answers in double precision.
+"""Write kernels for `measure`: code for H100 and H200, states, and reference answers of this processor in float64.
 
 python -m benchmarks.gpu.prepare FOLDER [REGEX]
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,67 +61,51 @@ def robot_of(name: str) -> on.Robot:
     return on.chain(int(size)) if kind == "chain" else on.load(name)
 
 
-def _threads(*registers: int, pieces: tuple[int, ...] = (ANY,)) -> dict[str, Plan | None]:
+def _threads(*registers: int, piece: int = ANY) -> dict[str, Plan | None]:
     """One state a thread."""
-    return {f"threads{r or ''}p{p if p != ANY else ''}": Plan(128, r, 100, p) for r in registers for p in pieces}
+    return {f"threads{r or ''}": Plan(128, r, 100, piece) for r in registers}
 
 
-def _teams(*registers: int, teams: tuple[str, ...] = ("rows", "limbs"), piece: int = ANY) -> dict[str, Plan | None]:
-    """32 states a block, in one warp or in one for each limb."""
-    end = "" if piece == ANY else f"p{piece}"
-    return {f"{t}{r or ''}{end}": Plan(0, r, 0, piece, team=t) for t in teams for r in registers}
+def _teams(*registers: int, team: str = "limbs", groups: int = 1, piece: int = ANY) -> dict[str, Plan | None]:
+    """Groups of 32 states, in one warp or in one for each limb."""
+    end = f"x{groups}" if groups > 1 else ""
+    end += "" if piece == ANY else f"p{piece}"
+    return {f"{team}{r or ''}{end}": Plan(0, r, 0, piece, team=team, groups=groups) for r in registers}
 
 
 def cases() -> Iterator[Case]:
     """Every kernel with the plans that could be best for it; the plan None is the automatic choice."""
     fd, dfd = "forward_dynamics", "forward_dynamics_derivatives"
-    early = {"early64": Plan(64, 0, ANY, ANY), "early256": Plan(256, 128, ANY, ANY)}
-    yield Case("panda", fd, "float32", {"auto": None, **early, **_threads(0, 96, pieces=(ANY, 200)), **_teams(0)})
-    yield Case("panda", fd, "float64", {"auto": None, **_threads(0, 168, 128, pieces=(ANY, 200)), **_teams(0, 168)})
+    rows, auto = _teams(0, team="rows"), {"auto": None}
+    yield Case("panda", fd, "float32", {**auto, "early256": Plan(256, 128, ANY, ANY), **rows})
+    yield Case("panda", fd, "float64", {**_threads(0, 168), **rows})
+    yield Case("go2", fd, "float32", {**_threads(0, 128), **rows, **_teams(0, 96), **_teams(0, groups=2)})
+    yield Case("go2", fd, "float64", {**_threads(0), **_teams(0, 128), **_teams(0, groups=2)})
+    for robot in ("talos", "g1"):
+        several = {**_teams(128, groups=2), **_teams(128, groups=4), **_teams(128, piece=200)}
+        slots = {"slots": Plan(64, 0, 100, ANY, 200, "shared")}
+        yield Case(robot, fd, "float32", {**_teams(168, 128, 96), **several, **_threads(0, piece=300), **slots})
+        more = {**_teams(168, groups=2), **_threads(0, piece=300)}
+        yield Case(robot, fd, "float64", {**_teams(0, 168, 128), **more})
+    yield Case("chain-30", fd, "float32", {**_threads(0, 168, piece=300), **_teams(168, team="rows", piece=300)})
+    yield Case("panda", dfd, "float32", {**_threads(0, 128, piece=300), **_teams(0, team="rows", piece=300)})
+    yield Case("panda", dfd, "float64", _threads(0, piece=300))
+    yield Case("go2", dfd, "float32", _threads(0, 128, piece=300), batch=1 << 17)
+    yield Case("stewart-platform", "closed_dynamics", "float32", _threads(0, 128, piece=300))
+    yield Case("talos", "inverse_dynamics", "float32", _teams(128))
     for dtype in ("float32", "float64"):
-        yield Case("ur5", fd, dtype, {"auto": None})
-        yield Case("chain-7", fd, dtype, {"auto": None})
-        yield Case(
-            "go2", fd, dtype, {"auto": None, **_threads(0, 168, 128), **_teams(0, 128, 96), **_teams(0, piece=150)}
-        )
-        yield Case(
-            "chain-30",
-            fd,
-            dtype,
-            {"auto": None, **_threads(0, 168, 128, pieces=(300,)), **_teams(0, 168, teams=("rows",), piece=300)},
-        )
-        for robot in ("talos", "g1"):
-            slots = {"slots": Plan(64, 0, 100, ANY, 200, "shared")}
-            some = {**slots, **_threads(0, 168, 128, pieces=(300,)), **_teams(0, 168, 128, 96, teams=("limbs",))}
-            more = _teams(168, 128, teams=("limbs",), piece=200), _teams(0, 128, teams=("rows",), piece=300)
-            yield Case(robot, fd, dtype, {"auto": None, **some, **more[0], **more[1]})
-        yield Case(
-            "panda",
-            dfd,
-            dtype,
-            {"auto": None, **_threads(0, 128, pieces=(300,)), **_teams(0, teams=("rows",), piece=300)},
-        )
-        yield Case("go2", dfd, dtype, {"auto": None, **_threads(128, pieces=(300,))}, batch=1 << 17)
-        yield Case("panda", "inverse_dynamics", dtype, {"auto": None})
-        yield Case("panda", "mass_matrix", dtype, {"auto": None})
-        yield Case("talos", "inverse_dynamics", dtype, {"auto": None, **_teams(0, 128, teams=("limbs",))})
+        yield Case("ur5", fd, dtype, auto)
+        yield Case("chain-7", fd, dtype, auto)
+        yield Case("panda", "inverse_dynamics", dtype, auto)
+        yield Case("panda", "mass_matrix", dtype, auto)
         yield Case("chain-100", fd, dtype, {"rolled": None}, 1 << 17, "rolled")
-        yield Case("chain-1000", fd, dtype, {"rolled": None}, 1 << 14, "rolled")
-        yield Case("stewart-platform", "closed_dynamics", dtype, {"auto": None, **_threads(0, 128, pieces=(300,))})
+    yield Case("chain-1000", fd, "float64", {"rolled": None}, 1 << 14, "rolled")
 
 
-ROLLOUTS = {
-    "panda": {
-        "threads": Plan(128, 0, ANY, ANY),
-        "threadsp200": Plan(128, 0, ANY, 200),
-        "rows": Plan(0, 0, 0, ANY, team="rows"),
-    },
-    "go2": {
-        "threads": Plan(128, 0, 100, ANY),
-        "rows": Plan(0, 0, 0, ANY, team="rows"),
-        **_teams(0, 128, 96, teams=("limbs",)),
-    },
-    "talos": {"threads": Plan(128, 0, 100, 300), **_teams(0, 168, 128, 96, teams=("limbs",))},
+ROLLOUTS: dict[str, dict[str, Plan | None]] = {
+    "panda": {"threads": Plan(128, 0, ANY, ANY), **_teams(0, team="rows")},
+    "go2": {**_threads(0), **_teams(96)},
+    "talos": {**_teams(168, 128), **_teams(128, groups=2)},
 }
 CHECKED = 20
 """Steps after which a rollout is compared with the reference."""
@@ -143,7 +130,7 @@ def rollouts(folder: Path, pattern: str) -> Iterator[dict[str, Any]]:
         for kind, plan in wanted.items():
             ir, code = write_rollout(robot, requests, lambda m, q, v: fixed_step(m, method, q, v), dtype, ARCH, plan)
             name = f"{robot_name}.rollout.{dtype}.{kind}"
-            (folder / f"{name}.ptx.gz").write_bytes(gzip.compress(assembly(ir, ARCH).encode(), 1))
+            _assemble(folder, name, assembly(ir, ARCH))
             about = {k: getattr(code, k) for k in ("entry", "block", "states", "shared_bytes", "workspace")}
             about |= {"name": name, "dtype": dtype, "reference": f"{robot_name}.rollout", "batch": 65_536}
             yield about | {"parameters": ROLLOUT_PARAMETERS, "steps": 1000, "checked": CHECKED}
@@ -166,7 +153,7 @@ def main(folder: Path, pattern: str = "") -> None:
         for name, plan in wanted.items():
             written = write_kernel(kernel.request, case.dtype, ARCH, plan)
             code, name = written.code, f"{start}.{name}"
-            (folder / f"{name}.ptx.gz").write_bytes(gzip.compress(assembly(written.ir, ARCH).encode(), 1))
+            _assemble(folder, name, assembly(written.ir, ARCH))
             (folder / f"{name}.tables").write_bytes(code.tables)
             about = {k: getattr(code, k) for k in ("entry", "block", "states", "shared_bytes", "workspace")}
             about |= {"name": name, "dtype": case.dtype, "reference": reference, "inputs": ports, "batch": case.batch}
@@ -174,6 +161,20 @@ def main(folder: Path, pattern: str = "") -> None:
             print(name, flush=True)
     listed += rollouts(folder, pattern)
     (folder / "kernels.json").write_text(json.dumps(listed, indent=0))
+
+
+def _assemble(folder: Path, name: str, text: str) -> None:
+    """Write PTX, and what NVIDIA's assembler makes of it, if that is installed."""
+    (folder / f"{name}.ptx.gz").write_bytes(gzip.compress(text.encode(), 1))
+    package = find_spec("nvidia.cuda_nvcc")
+    if package is None or not package.submodule_search_locations:
+        return
+    program = Path(next(iter(package.submodule_search_locations))) / "bin" / "ptxas"
+    with TemporaryDirectory() as scratch:
+        source, made = Path(scratch) / "kernel.ptx", Path(scratch) / "kernel.cubin"
+        source.write_text(text)
+        subprocess.run([str(program), f"-arch={ARCH}", str(source), "-o", str(made)], check=True)
+        (folder / f"{name}.cubin.gz").write_bytes(gzip.compress(made.read_bytes(), 1))
 
 
 def _reference(folder: Path, name: str, robot: on.Robot, kernel: Any) -> int:
