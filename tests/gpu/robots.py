@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import ordern as on
@@ -24,4 +25,8 @@ ROBOTS: dict[str, Callable[[], on.Robot]] = {
 
 def made(name: str, floating: bool = False) -> on.Robot:
     """Return a robot of the table, or of a file."""
-    return ROBOTS[name]() if name in ROBOTS else on.load(name, floating=floating)
+    if name in ROBOTS:
+        return ROBOTS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # remarks about the file
+        return on.load(name, floating=floating)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import ordern.gpu as gpu_module
 from ordern.cli import main
 from ordern.cli.bench_gpu import robot_lines
 
@@ -54,3 +57,14 @@ def test_the_suite_finds_errors(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -
     (row,) = suite._compared(task)
     assert not row["ok"] and "GpuError" in row["note"]
     assert any(line.startswith("FAILED double-pendulum") for line in suite._agreement([row]))
+
+
+@pytest.mark.slow
+def test_the_example_of_sampled_motions_reaches_its_goal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(gpu_module, "devices", list)
+    monkeypatch.setattr("sys.argv", ["mppi_gpu.py", "500", "40"])
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "learning" / "mppi_gpu.py"))
+    apart = [float(line.split("steps:")[1].split()[0]) for line in capsys.readouterr().out.splitlines()]
+    assert len(apart) == 4 and apart[-1] < 0.3 * apart[0]

@@ -15,7 +15,7 @@ from ..kernel.runners import InPieces, Interpreted
 from .arrays import Array, array
 from .device import Device, find_device
 from .dlpack import View
-from .libraries import library_of
+from .libraries import known_library, library_of
 from .program import Program
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ class DeviceKernel:
 
     def __call__(self, *given: Any, out: Any = None) -> Any:
         """Return the answer, or write it into `out`; see the class."""
+        known = known_library(type(given[0])) if given and self.kernel._varied is None else None
+        if known is not None:
+            answer = self.program.again(known, given, out)
+            if answer is not None:
+                return answer
         named = self._named(given)
         library = library_of(named, self.asking)
         if library is None:

@@ -18,7 +18,7 @@ from .arrays import Array, array, empty
 from .device import Device, Event, find_device
 from .dlpack import View, imported
 
-__all__ = ["Library", "is_here", "library_of"]
+__all__ = ["Library", "is_here", "known_library", "library_of"]
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -44,6 +44,14 @@ class Library(ABC):
     def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
         """Return numbers of this machine as an array of the library, for use in `stream`."""
 
+    def key(self, x: Any) -> Any:
+        """Return all about an array but its address; None if calls with such arrays have nothing in common."""
+        return None
+
+    def address(self, x: Any) -> int:
+        """Return the address of an array whose key is not None."""
+        raise NotImplementedError
+
     def number(self, x: Any) -> int:
         """Return the number of the device that an array is on."""
         return int(x.__dlpack_device__()[1])
@@ -67,6 +75,12 @@ class _Own(Library):
     def stream(self, device: Device) -> int:
         return device.stream.handle
 
+    def key(self, x: Any) -> Any:
+        return x.shape, x.dtype.char, x.device.number
+
+    def address(self, x: Any) -> int:
+        return int(x.address)
+
     def view(self, x: Any, device: Device, asking: str, name: str) -> View:
         found: View = x.view()
         return found
@@ -87,6 +101,14 @@ class _Torch(Library):
 
     def stream(self, device: Device) -> int:
         return int(self._torch.cuda.current_stream(device.number).cuda_stream)
+
+    def key(self, x: Any) -> Any:
+        if x.requires_grad and self._torch.is_grad_enabled():
+            return None
+        return x.shape, x.stride(), x.dtype, x.device
+
+    def address(self, x: Any) -> int:
+        return int(x.data_ptr())
 
     def number(self, x: Any) -> int:
         return int(x.device.index)
@@ -123,6 +145,12 @@ class _CuPy(Library):
         with self._cupy.cuda.Device(device.number):
             return int(self._cupy.cuda.get_current_stream().ptr)
 
+    def key(self, x: Any) -> Any:
+        return x.shape, x.strides, x.dtype.char, x.data.device_id
+
+    def address(self, x: Any) -> int:
+        return int(x.data.ptr)
+
     def number(self, x: Any) -> int:
         return int(x.device.id)
 
@@ -148,6 +176,9 @@ class _ByDlpack(_Own):
     """Any library with `__dlpack__`: kernels run in the stream of this package, which waits for the library's work."""
 
     name = "DLPack"
+
+    def key(self, x: Any) -> Any:
+        return None
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[Event, list[View]]] = deque()
@@ -179,6 +210,13 @@ class _Jax(_ByDlpack):
 
 _KINDS: dict[str, type[Library]] = {"torch": _Torch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax, "ordern": _Own}
 _known: dict[type[Library], Library] = {}
+_by_type: dict[type, Library] = {}
+"""The libraries of types that were seen, for calls like earlier ones."""
+
+
+def known_library(kind: type) -> Library | None:
+    """Return the library of a type of arrays on a device that was seen before; None for others."""
+    return _by_type.get(kind)
 
 
 def library_of(given: Mapping[str, Any], asking: str) -> Library | None:
@@ -193,6 +231,8 @@ def library_of(given: Mapping[str, Any], asking: str) -> Library | None:
     kind = kinds.pop()
     if kind not in _known:
         _known[kind] = kind()
+    for name in found:
+        _by_type[type(given[name])] = _known[kind]
     return _known[kind]
 
 

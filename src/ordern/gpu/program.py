@@ -14,6 +14,7 @@ from ..errors import ArgumentError
 from ..forking import COMPILING
 from ..kernel.arguments import broadcast_named
 from ..kernel.runners import Runner
+from ..records import dataclass
 from .code import Loaded, binary_of
 from .device import Device
 from .dlpack import View
@@ -24,6 +25,25 @@ __all__ = ["Program", "launches", "operated", "viewed"]
 Shape = tuple[int, ...]
 
 
+_MOST_CALLS = 64
+"""Kinds of calls that a program remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What is known about a kind of calls: all but addresses."""
+
+    loaded: Loaded
+    shape: Shape
+    dtype: np.dtype[Any]
+    states: int
+    steps: tuple[int, ...]
+    sizes: tuple[int, ...]
+    """Bytes from the first to the last number of each argument and, last, of the answer."""
+    out: Any
+    """The key of an array for the answer."""
+
+
 class Program:
     """The code of a request on a device, for each data type; all robots of one structure share it."""
 
@@ -31,6 +51,7 @@ class Program:
         self.request, self.device = request, device
         self.asking = request.question.name
         self._loaded: dict[str, Loaded] = {}
+        self._calls: dict[Any, _Call] = {}
 
     @classmethod
     def of(cls, runner: Runner, device: Device) -> Program:
@@ -60,6 +81,35 @@ class Program:
         """Return where the arguments are, all of one data type; arrays and numbers of this machine are copied."""
         return viewed(library, self.device, self.asking, given, map(len, cores))
 
+    def again(self, library: Library, given: Sequence[Any], out: Any) -> Any:
+        """Return the answer of a call like an earlier one, whose checks hold again; None for another call.
+
+        A call with a million states takes some tens of microseconds on the device, as long as all checks take here.
+        """
+        kind, key = type(given[0]), library.key
+        call = self._calls.get((kind, *[key(x) if type(x) is kind else None for x in given]))
+        if call is None:
+            return None
+        places = [library.address(x) for x in given]
+        answer = library.empty(call.shape, call.dtype, self.device) if out is None else out
+        if out is not None:
+            if type(out) is not kind or key(out) != call.out:
+                return None
+            begin = library.address(out)
+            if any(a < begin + call.sizes[-1] and begin < a + n for a, n in zip(places, call.sizes, strict=False)):
+                return None
+        places.append(library.address(answer))
+        with self.device:
+            call.loaded.launch(list(zip(places, call.steps, strict=True)), call.states, library.stream(self.device))
+        return answer
+
+    def _remember(self, library: Library, views: Sequence[View], answer: Any, call: _Call) -> None:
+        """Keep what is known about a call whose arguments are all arrays of one library."""
+        kind, arrays = type(answer), [v.owner for v in views]
+        keys = [library.key(x) if type(x) is kind else None for x in arrays]
+        if None not in keys and len(self._calls) < _MOST_CALLS:
+            self._calls[(kind, *keys)] = call
+
     def run(
         self, library: Library, views: Mapping[str, View], cores: Sequence[Shape], numbers: View | None, sets: Shape,
         output: Shape, out: Any,
@@ -82,6 +132,11 @@ class Program:
         loaded, stream = self.loaded(dtype), library.stream(self.device)
         length, steps, offsets = launches(batch, strides)
         size = loaded.workspace(length, dtype.itemsize)
+        offsets = list(offsets)
+        if len(offsets) == 1 and not size and numbers is None and _is_packed(into, into.ndim):
+            sizes = [_span(v)[1] - _span(v)[0] for v in operands]
+            call = _Call(loaded, shape, dtype, length, tuple(steps), tuple(sizes), library.key(answer))
+            self._remember(library, given, answer, call)
         workspace = library.empty((-(-size // dtype.itemsize),), dtype, self.device) if size else None
         room = 0 if workspace is None else library.view(workspace, self.device, self.asking, "workspace").address
         with self.device:
@@ -151,6 +206,10 @@ def operated(operator: Any, library: Library, given: Sequence[Any], out: Any = N
     It runs in the current stream of the library, and nothing waits for it.
     """
     device = library.device(given[0])
+    known: Program | None = operator.runner.__dict__.get("_on_devices", {}).get(device)
+    answer = None if known is None or operator.numbers is not None else known.again(library, given, out)
+    if answer is not None:
+        return answer
     if not operator.is_compiled:
         raise ArgumentError(
             f"{operator.name} of {operator.request.model.name!r} by the method {operator.request.algorithm.name!r} "
