@@ -108,7 +108,7 @@ class Program:
         kind, arrays = type(answer), [v.owner for v in views]
         keys = [library.key(x) if type(x) is kind else None for x in arrays]
         if None not in keys and len(self._calls) < _MOST_CALLS:
-            self._calls[(kind, *keys)] = call
+            self._calls.setdefault((kind, *keys), call)
 
     def run(
         self, library: Library, views: Mapping[str, View], cores: Sequence[Shape], numbers: View | None, sets: Shape,
