@@ -25,6 +25,7 @@ from . import (
     gradients,
     grasp,
     identify,
+    jax_calls,
     linearise,
     loading,
     loops,
@@ -60,6 +61,7 @@ THEMES = (
         mechanisms,
         grasp,
         identify,
+        jax_calls,
     ),
     *(first_call, loading, chains, chain_gradients, operations, threads, memory),
 )

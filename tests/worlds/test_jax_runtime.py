@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -88,6 +89,15 @@ def test_exported_functions_run_in_another_process(tmp_path: Path) -> None:
     _python(EXPORTED, str(tmp_path / "function"), str(tmp_path / "found.npy"), JAX_PLATFORMS="cpu")
     ones = np.ones((4, 2))
     assert np.array_equal(np.load(tmp_path / "found.npy"), ARM.forward_dynamics(ones, ones, ones))
+
+
+@pytest.mark.slow
+def test_the_example_learns() -> None:
+    example = Path(__file__).parents[2] / "examples/learning/policy_gradient.py"
+    command = [sys.executable, str(example), "4"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    before, after = (float(x) for x in re.findall(r"mean cost ([\d.]+)", done.stdout))
+    assert after < 0.9 * before
 
 
 @pytest.mark.slow

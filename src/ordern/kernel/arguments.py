@@ -208,9 +208,18 @@ def external_forces(model: Model, external: Any) -> Any:
 
 
 def _real(x: Any, where: str, what: str) -> AnyArray:
-    """Return an array of real numbers, or of objects; the words are for messages."""
+    """Return an array of real numbers, or of objects; the words are for messages.
+
+    An array of an unknown library that has no other way to NumPy is read through DLPack.
+    """
     try:
-        array = np.asarray(x)
+        through_dlpack = not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
+        array = np.from_dlpack(x) if through_dlpack else np.asarray(x)
+    except BufferError as e:
+        raise ArgumentError(
+            f"{where}: {what} is an array of {type(x).__module__.partition('.')[0]} that NumPy cannot read: {e}; copy "
+            "it to the memory of the processor"
+        ) from None
     except ValueError as e:
         raise ArgumentError(f"{where}: {what} is not an array: {e}") from None
     if array.dtype.kind not in "biufO":

@@ -7,6 +7,7 @@ with NumPy arrays do not get slower.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,14 +26,20 @@ ELSEWHERE = cast("AnyArray", NotImplemented)
 _PLAIN = frozenset({np.ndarray, float, int, bool, np.float64, np.float32, np.int64, str, type(None)})
 
 
+@cache
+def _worlds() -> Any:
+    """Return the package of array libraries, which is of a higher layer."""
+    return import_module("ordern.worlds")
+
+
 def is_elsewhere(given: Sequence[Any], varied: Bound | None = None) -> bool:
     """Return True if an argument, or a number of a varied robot, may be an array of another library than NumPy."""
     if varied is not None and type(varied.values) is not np.ndarray:
         return True
     if _PLAIN.issuperset(map(type, given)):
         return False
-    worlds = import_module("ordern.worlds")  # a higher layer
-    return any(worlds.library_of(x) is not None for x in given)
+    library_of = _worlds().library_of
+    return any(library_of(x) is not None for x in given)
 
 
 def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..., Any] | None:
@@ -40,10 +47,10 @@ def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..
     varied = getattr(robot, "variation", None)
     if _PLAIN.issuperset(map(type, arguments.values())) and (varied is None or type(varied.values) is np.ndarray):
         return None
-    found: Callable[..., Any] | None = import_module("ordern.worlds").delegate(name, robot, arguments)
+    found: Callable[..., Any] | None = _worlds().delegate(name, robot, arguments)
     return found
 
 
 def elsewhere(kernel: Kernel, given: Sequence[Any], out: Any, threads: int | None) -> Any:
     """Return the answer of a kernel in the library of its arguments."""
-    return import_module("ordern.worlds").answer(kernel, given, out, threads)
+    return _worlds().answer(kernel, given, out, threads)
