@@ -12,7 +12,7 @@ import pytest
 
 @pytest.mark.campaign
 @pytest.mark.needs("zarr")
-@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is in other units elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is found in /proc")
 def test_a_billion_numbers_take_little_memory(tmp_path: Path, campaign: Callable[[int, int], int]) -> None:
     """Series in Zarr, 8 GB of them; a sample stores 320 MB."""
     numbers = campaign(40_000_000, 1_000_000_000)

@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -299,6 +300,42 @@ def test_tables():
     assert table.index.name == "member"
 
 
+def test_progress_has_rate_failures_and_workers():
+    from ordern.ensembles.telling import Telling
+    from ordern.screen.progress import Bar
+
+    class Seen(Bar):
+        def begin(self, fraction):
+            notes.append(fraction)
+
+        def __call__(self, fraction, note=""):
+            notes.append((fraction, note))
+
+    notes = []
+    tell = Telling(Seen(), 1000, 200)
+    tell(600, 3, 2)
+    assert notes[0] == 0.2 and notes[1][0] == 0.6
+    assert notes[1][1].endswith(" members/s, 3 failed, 2 workers")
+    tell(600, 0, 1)
+    assert notes[2][1].endswith(" members/s, 1 worker")
+    fractions = []
+    study().run(progress=fractions.append)
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+
+
+def test_workers_that_die_are_named(tmp_path: Path):
+    from concurrent.futures import BrokenExecutor, Future
+
+    class Broken(ThreadPoolExecutor):
+        def submit(self, *_):
+            future = Future()
+            future.set_exception(BrokenExecutor("a process was terminated abruptly"))
+            return future
+
+    with Broken(1) as pool, pytest.raises(on.OrdernError, match=r"a worker process died.*give `out`.*abruptly"):
+        study().run(engine=pool)
+
+
 def test_csv(tmp_path: Path):
     found = study(members=10).run(out=tmp_path / "x.csv")
     rows = np.genfromtxt(tmp_path / "x.csv", delimiter=",", names=True)
@@ -422,4 +459,9 @@ def test_dask_workers_may_be_killed(tmp_path: Path):
         pids = client.run(os.getpid).values()
         os.kill(next(iter(pids)), signal.SIGKILL)
         assert same(s.run(out=tmp_path / "x.zarr", engine=client, shard=0.05), whole)
-        assert same(s.run(engine=client), whole)
+        client.wait_for_workers(2)
+        all_of_them = list(client.run(os.getpid).values())
+        Timer(0.2, lambda: [os.kill(pid, signal.SIGKILL) for pid in all_of_them]).start()
+        assert same(s.run(engine=client, shard=0.05), whole)  # the study was lost with them, and is sent again
+        prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+        assert "double_pendulum-blocks" in prefixes  # one line of the dashboard for all tasks

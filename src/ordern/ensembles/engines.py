@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import hashlib
 import math
 import os
@@ -11,8 +9,16 @@ import pickle
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,6 +41,8 @@ _AHEAD = 4
 """Shards that wait for each worker: workers never idle, and a scheduler never holds a million of tasks."""
 _GPU_WORKERS = 2
 """Threads that feed a GPU: one draws and stores members while that of another are there."""
+_SENDS = 10
+"""How often a study is sent to workers that die before they have it."""
 _COUNT_EVERY = 2.0
 """Seconds between two looks at how many workers a cluster has."""
 
@@ -66,11 +74,11 @@ class Engine:
     workers: Callable[[], int]
     """The number of workers at present: on a cluster, they come and go."""
     local: bool
-    wait: Callable[[set[Any]], set[Any]]
+    wait: Callable[[Collection[Any]], Iterable[Any]]
     """Wait for some of these futures to end, and return those."""
-    lost: Callable[[Any], bool]
-    """Tell whether the work of a future was lost, such that it has to be given to a worker again."""
-    cancel: Callable[[set[Any]], None]
+    results: Callable[[list[Any]], Iterable[ShardDone | None]]
+    """Return the reports of futures that have ended; None for one that was lost with its worker."""
+    cancel: Callable[[list[Any]], None]
     device: str | None = None
     """The GPU on which the rollouts of this process run."""
 
@@ -78,25 +86,27 @@ class Engine:
         """Run shards on workers that compile for a target, and yield their reports as they end."""
         task: Any = _Local(study, store, target, self.device) if self.local else _Remote(study, store, target)
         waiting: dict[Any, Shard] = {}
+        ahead = 1  # until the first report, from which shards get their size
         try:
             while True:
-                while len(waiting) < _AHEAD * self.workers() and (shard := next(shards, None)) is not None:
+                while len(waiting) < ahead * self.workers() and (shard := next(shards, None)) is not None:
                     waiting[self.submit(task, shard)] = shard
                 if not waiting:
                     return
-                for future in self.wait(set(waiting)):
-                    shard = waiting.pop(future)
-                    if self.lost(future):
+                ended = {future: waiting.pop(future) for future in self.wait(waiting)}
+                for shard, report in zip(ended.values(), self.results(list(ended)), strict=True):
+                    if report is None:
                         waiting[self.submit(task, shard)] = shard
                     else:
-                        yield future.result()
+                        ahead = _AHEAD
+                        yield report
         except Exception as e:
             if isinstance(e, BrokenExecutor) or type(e).__name__ == "KilledWorker":
                 raise OrdernError(_died(store, e)) from e
             raise
         finally:
             task.stop()
-            self.cancel(set(waiting))
+            self.cancel(list(waiting))
 
 
 def _died(store: Store, error: Exception) -> str:
@@ -242,7 +252,7 @@ def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
 
 
 def _of_executor(pool: Executor, workers: int, local: bool) -> Engine:
-    def cancel(futures: set[Future[Any]]) -> None:
+    def cancel(futures: list[Future[Any]]) -> None:
         for f in futures:
             f.cancel()
 
@@ -250,27 +260,20 @@ def _of_executor(pool: Executor, workers: int, local: bool) -> Engine:
         submit=pool.submit,
         workers=lambda: workers,
         local=local,
-        wait=lambda futures: set(wait(futures, return_when=FIRST_COMPLETED).done),
-        lost=lambda future: False,
+        wait=lambda futures: wait(futures, return_when=FIRST_COMPLETED).done,
+        results=lambda futures: (f.result() for f in futures),
         cancel=cancel,
     )
 
 
 def _of_dask(client: Any, workers: int | None, name: str) -> Engine:
-    distributed = _distributed()
     cluster = _Cluster(client, workers, name)
 
-    def waited(futures: set[Any]) -> set[Any]:
-        # futures whose work was lost with a worker are found by their status
-        with suppress(concurrent.futures.CancelledError, asyncio.CancelledError):
-            distributed.wait(futures, return_when="FIRST_COMPLETED")
-        return {f for f in futures if f.status != "pending"}
-
-    def cancel(futures: set[Any]) -> None:
+    def cancel(futures: list[Any]) -> None:
         if futures:
-            client.cancel(list(futures))
+            client.cancel(futures)
 
-    return Engine(cluster.submit, cluster.workers, False, waited, cluster.lost, cancel)
+    return Engine(cluster.submit, cluster.workers, False, cluster.wait, cluster.results, cancel)
 
 
 class _Cluster:
@@ -280,6 +283,7 @@ class _Cluster:
         self._client, self._asked = client, workers
         self._name = re.sub(r"\W+", "_", name).lstrip("0123456789_") or "robot"
         self._sent: Any = None
+        self._running = _distributed().as_completed(loop=client.loop)
         self._seen, self._counted = 1, -math.inf
 
     def workers(self) -> int:
@@ -293,18 +297,45 @@ class _Cluster:
     def submit(self, task: Any, shard: Shard) -> Any:
         """Submit a shard. Dask groups tasks by the first words of their names, such as "panda-blocks"."""
         if self._sent is None:
-            self._client.wait_for_workers(1)
-            self._sent = self._client.scatter(task, broadcast=True)
+            self._sent = self._send(task)
         key = f"{self._name}-blocks-{shard.start}-{shard.stop - 1}-{os.urandom(4).hex()}"
-        return self._client.submit(_call, self._sent, shard, key=key, pure=False, retries=3)
+        future = self._client.submit(_call, self._sent, shard, key=key, pure=False, retries=3)
+        self._running.add(future)
+        return future
 
-    def lost(self, future: Any) -> bool:
-        """Tell whether work was lost: all workers that knew the study have died. The next ones are sent it again."""
-        if future.status not in ("cancelled", "lost"):
-            return False
-        if self._sent is not None and self._sent.status != "finished":
+    def _send(self, task: Any) -> Any:
+        """Send the study to all workers, and again if one dies in the meantime."""
+        for left in reversed(range(_SENDS)):
+            self._client.wait_for_workers(1)
+            try:
+                return self._client.scatter(task, broadcast=True)
+            except OSError:
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def wait(self, futures: Collection[Any]) -> Iterable[Any]:
+        """Return futures that have ended, also those whose work was lost, all at once: there may be thousands."""
+        found: list[Any] = self._running.next_batch()
+        return found
+
+    def results(self, futures: list[Any]) -> list[ShardDone | None]:
+        """Return the reports of futures; None where work was lost because all workers that knew the study have died.
+
+        The next workers are sent the study again.
+        """
+        with suppress(CancelledError):
+            found: list[ShardDone | None] = self._client.gather(futures)
+            return found
+        found = []
+        for future in futures:
+            try:
+                found.append(future.result())
+            except CancelledError:
+                found.append(None)
+        if self._sent.status != "finished":
             self._sent = None
-        return True
+        return found
 
 
 def _call(task: Any, shard: Shard) -> ShardDone:
