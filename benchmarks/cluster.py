@@ -26,6 +26,8 @@ SPREAD = 0.05
 AHEAD = 2
 """Tasks that Dask gives to each worker: the one that runs, and the next one."""
 TASKS = 2000
+"""Tasks that are timed."""
+LARGE_BLOCK = 2**15
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,9 @@ def main() -> None:
     for shard in (0.1, 1.0, 2.0, 5.0, 20.0):
         x = simulated(study.blocks, block, task, shard)
         print(f"| {shard:g} s | {x.tasks:,} | {x.scheduler:.0%} | {x.workers:.0%} | {x.seconds:.0f} s |")
+    large = MEMBERS // LARGE_BLOCK
+    x = simulated(large, block * LARGE_BLOCK / study.block, task, 2.0)
+    print(f"| 2 s, block={LARGE_BLOCK:,} | {x.tasks:,} | {x.scheduler:.0%} | {x.workers:.0%} | {x.seconds:.0f} s |")
     for cores in (100, 10_000):
         x = simulated(study.blocks, block, task, 2.0, cores)
         print(f"| 2 s, {cores:,} cores | {x.tasks:,} | {x.scheduler:.0%} | {x.workers:.0%} | {x.seconds:.0f} s |")

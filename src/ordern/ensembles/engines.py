@@ -305,14 +305,15 @@ class _Cluster:
 
     def _send(self, task: Any) -> Any:
         """Send the study to all workers, and again if one dies in the meantime."""
-        for left in reversed(range(_SENDS)):
+        failed = 0
+        while True:
             self._client.wait_for_workers(1)
             try:
                 return self._client.scatter(task, broadcast=True)
             except OSError:
-                if not left:
+                failed += 1
+                if failed == _SENDS:
                     raise
-        raise AssertionError("unreachable")
 
     def wait(self, futures: Collection[Any]) -> Iterable[Any]:
         """Return futures that have ended, also those whose work was lost, all at once: there may be thousands."""
