@@ -11,6 +11,7 @@ import pytest
 import ordern as on
 from ordern.compile import program
 from ordern.graph import where_less
+from ordern.simulate import events as watched
 from ordern.simulate import rollout
 from ordern.simulate.integrators.tableaus import TABLEAUS
 from tests.tolerances import ORDER, ROUNDING, SINGLE, assert_close
@@ -124,6 +125,7 @@ def test_loops_over_bodies_have_events(monkeypatch: pytest.MonkeyPatch) -> None:
     straight = ARM.rollout(Q0, V0, steps=200, dt=1e-2, method="rk4", events=events)
     monkeypatch.setenv("ORDERN_CACHE", "off")
     monkeypatch.setattr(program, "UNROLL_LIMIT", 0)
+    monkeypatch.setattr(watched, "_TRACED_BODIES", 0)
     robot = on.load("double-pendulum")
     rolled = robot.rollout(Q0, V0, steps=200, dt=1e-2, method="rk4", events=events)
     assert straight.events is not None

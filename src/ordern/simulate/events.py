@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["Event", "listed"]
 
 T = TypeVar("T")
+_TRACED_BODIES = 60
+"""The kinematics of robots with up to so many bodies are traced into the function of an event, as straight-line code:
+only what the event needs is computed."""
 Traced = tuple[str | None, Callable[[Mapping[tuple[str, int], Any]], Any]]
 """A frame whose pose a function reads, and the function, over symbols for ("t", 0), ("q", k), ("v", k), ("pose", k)."""
 
@@ -208,14 +211,24 @@ class _Plane(_Ready):
         return _Distance(robot, self.frame, np.array(self.normal), self.offset)
 
     def traced(self, robot: Robot) -> Traced:
-        """Return the function for compiled rollouts: the frame, and a function of symbols for its pose."""
+        """Return the function for compiled rollouts: of positions, traced through the robot's own kinematics.
+
+        If the robot's numbers vary, or if the frame is far from its root, the compiled kernel of the frame's pose is
+        called: then return the frame, and a function of symbols for its pose.
+        """
         robot.frame(self.frame)
+        called = robot.variation is not None or len(robot.bodies) > _TRACED_BODIES
 
         def distance(symbols: Mapping[tuple[str, int], Any]) -> Any:
-            x, y, z = (n * symbols["pose", 4 * k + 3] for k, n in enumerate(self.normal))
+            if called:
+                at = [symbols["pose", 4 * k + 3] for k in range(3)]
+            else:
+                q = np.array([symbols["q", k] for k in range(robot.nq)], object)
+                at = list(robot.pose(q, self.frame)[:3, 3])
+            x, y, z = (n * p for n, p in zip(self.normal, at, strict=True))
             return x + y + z - self.offset
 
-        return self.frame, distance
+        return self.frame if called else None, distance
 
 
 @dataclass(frozen=True, eq=False)

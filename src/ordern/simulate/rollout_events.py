@@ -99,7 +99,14 @@ def watched_events(robot: Robot, given: Any, p: Plan) -> tuple[tuple[str, ...], 
             f"rollout: in single precision, events are possible for up to {_WHOLE:,} steps, not {p.steps:,}; give q0 "
             "and v0 in double precision"
         )
-    return names, tuple(_watched(robot, x) for x in events)
+    return names, tuple(_kept(robot, x) for x in events)
+
+
+def _kept(robot: Robot, event: Event) -> Watched:
+    """Return an event for the compiler; ready ones, whose functions cannot change, are traced once for each robot."""
+    if not callable(getattr(event.function, "traced", None)):
+        return _watched(robot, event)
+    return robot._kernels.kept(("watched", event, robot.variation is not None), lambda: _watched(robot, event))
 
 
 def _watched(robot: Robot, event: Event) -> Watched:
