@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,22 @@ def test_engines_and_shards_do_not_change_a_bit() -> None:
             assert first["S"] == other["S"]
             assert first["energy_change_sobol"] == other["energy_change_sobol"]
     assert first["S"].first.shape == (3, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="an executor of processes starts the test run again")
+def test_processes_do_not_change_a_bit() -> None:
+    """Events and groups of members, on other processes; the time of an event is a quantity like others."""
+    low = on.Event.plane("link3", (1, 0, 0), 0.1, direction=0)
+    keep = [on.keep.sobol("energy_change"), on.keep.coverage("low_time", high=0.5), on.keep.crossing("low")]
+    s = study(100 * 5, keep, block=50, steps=200, dt=5e-3, events=replace(low, name="low"), method="rk4")
+    here = s.run()
+    with ProcessPoolExecutor(2) as pool:
+        there = s.run(engine=pool)
+    assert here["energy_change_sobol"] == there["energy_change_sobol"]
+    assert here["low_time_coverage"] == there["low_time_coverage"]
+    assert here["low_time"].tobytes() == there["low_time"].tobytes()
+    assert np.isfinite(here["low_time"]).any()
 
 
 def test_effects_of_morris() -> None:
