@@ -42,7 +42,7 @@ class Estimate:
     covariance: Array
     """(B, B): their covariance, by the noise of the forces."""
     noise: Array
-    """(rows,): the standard deviation of the noise of each force."""
+    """(rows,): the standard deviation of the noise of each force, in one sample."""
     condition: float
     """The condition number of the weighted regressor, with columns of unit length."""
     theta: Array
@@ -147,6 +147,7 @@ def identify(
     prior: float = 0.01,
     smoothing: float | None = None,
     held_out: float = 0.0,
+    average: int = 1,
     exact: bool = False,
 ) -> Estimate:
     """See `Robot.identify`."""
@@ -162,11 +163,12 @@ def identify(
     known = own.copy()
     known[chosen] = 0.0
     used = len(motion) - round(held_out * len(motion))
-    learned = Motion(motion.states, motion.tau, motion.more, known).some(slice(0, used))
+    each = _whole(average, used)
+    learned = Motion(motion.states, motion.tau, motion.more, known, each).some(slice(0, used))
     labels = robot.parameters.theta_labels
     rows = random_rows(robot, "inverse_dynamics")[:, chosen]
     base = from_columns(rows, [labels[k] for k in chosen], robot.name, "inverse_dynamics")
-    given = None if noise is None else noise_of(noise, motion.tau.shape[-1], "identify")
+    given = None if noise is None else noise_of(noise, motion.tau.shape[-1], "identify") / np.sqrt(each)
     factors, free = _solved(robot, learned, chosen, base, given, exact)
     theta = own.copy()
     if consistent:
@@ -175,13 +177,24 @@ def identify(
         found = _determined(free, base)
         theta[chosen] = base.theta_near(found.x, own[chosen])
     estimate = Estimate(
-        base, found.x, found.covariance, found.noise, found.condition, theta, used, consistent, None, robot, smoothing
-    )
+        base, found.x, found.covariance, found.noise * np.sqrt(each), found.condition, theta, used, consistent, None,
+        robot, smoothing,
+    )  # fmt: skip
     if used == len(motion):
         return estimate
     rest = motion.some(slice(used, None))
     positions, velocities, accelerations = rest.states
     return replace(estimate, held_out=estimate.check(positions, velocities, accelerations, rest.tau))
+
+
+def _whole(average: int, samples: int) -> int:
+    """Return how many samples are averaged."""
+    if average not in range(1, samples + 1):
+        raise ArgumentError(
+            f"identify: average is how many of the {samples} samples are replaced by their mean, a whole number from 1 "
+            f"up; not {average!r}"
+        )
+    return int(average)
 
 
 def _solved(

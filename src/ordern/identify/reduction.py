@@ -46,26 +46,39 @@ class Motion:
     """Further arguments of the regressor."""
     known: Array | None = None
     """(P,): parameters whose forces are subtracted from those that were measured."""
+    average: int = 1
+    """How many samples in a row are replaced by their mean."""
 
     def __len__(self) -> int:
         return len(self.tau)
 
+    @property
+    def count(self) -> int:
+        """The number of means."""
+        return len(self) // self.average
+
     def some(self, where: slice) -> Motion:
         """Return some of the samples."""
         more = {name: x if np.ndim(x) == 0 else x[where] for name, x in self.more.items()}
-        return Motion(tuple(x[where] for x in self.states), self.tau[where], more, self.known)
+        return Motion(tuple(x[where] for x in self.states), self.tau[where], more, self.known, self.average)
 
     def blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
-        """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time, less those known."""
+        """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time, less those known.
+
+        Means are taken of both, so that they belong together. Samples at the end that do not fill a mean are left out.
+        """
         known = None if self.known is None or not self.known.any() else self.known
         for Y, tau in self._blocks(robot, of, width):
-            yield Y, tau if known is None else tau - Y @ known
+            left = tau if known is None else tau - Y @ known
+            yield _means(Y, self.average), _means(left, self.average)
 
     def _blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
         size = max(16, _BLOCK // max(1, width * self.tau.shape[-1]))
+        size = max(1, size // self.average) * self.average
         out: Array | None = None
-        for start in range(0, len(self), size):
-            part = self.some(slice(start, start + size))
+        used = self.count * self.average
+        for start in range(0, used, size):
+            part = self.some(slice(start, min(start + size, used)))
             if not robot.nc and of == "inverse_dynamics":
                 q, v, a = part.states
                 if out is None or len(out) != len(q):
@@ -74,6 +87,14 @@ class Motion:
                 yield out, part.tau
             else:
                 yield rows_of(robot, of, part.states, **part.more), part.tau
+
+
+def _means(x: Array, count: int) -> Array:
+    """Return the means of so many rows each."""
+    if count == 1:
+        return x
+    flat = x.reshape(-1, count, int(np.prod(x.shape[1:])))
+    return (np.full(count, 1.0 / count) @ flat).reshape(-1, *x.shape[1:])  # a product is faster than `mean`
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +161,13 @@ def reduced(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], exa
     columns = _columns(robot, of, motion, chosen, width)
     if not exact:
         sums = _sums(robot, of, motion, columns, width)
-        return [Row(c[0], _factor(G), len(motion)) for G, c in zip(sums, columns, strict=True)]
+        return [Row(c[0], _factor(G), motion.count) for G, c in zip(sums, columns, strict=True)]
     factors = [np.zeros((0, len(here) + 1)) for here, _ in columns]
     for Y, tau in motion.blocks(robot, of, width):
         for r in range(rows):
             own = np.concatenate([Y[:, r, columns[r][1]], tau[:, r, None]], axis=1)
             factors[r] = _triangular(np.concatenate([factors[r], own]))
-    return [Row(c[0], _square(R), len(motion)) for R, c in zip(factors, columns, strict=True)]
+    return [Row(c[0], _square(R), motion.count) for R, c in zip(factors, columns, strict=True)]
 
 
 Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -156,7 +177,7 @@ Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
 def _columns(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], width: int) -> list[Columns]:
     """Return the columns that are not zero in each row; which are zero follows from the structure of the robot."""
     seen = np.zeros((motion.tau.shape[-1], width), bool)
-    for Y, _ in motion.some(slice(0, 64)).blocks(robot, of, width):
+    for Y, _ in motion.some(slice(0, max(64, motion.average))).blocks(robot, of, width):
         seen |= Y.any(axis=0)
     if of == "inverse_dynamics" and not robot.nc:
         seen |= _carried(robot)

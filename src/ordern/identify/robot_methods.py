@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .base import BaseParameters
     from .estimate import Estimate
     from .identifiability import Identifiability
+    from .log import Log
 
 __all__ = ["IdentifyMethods"]
 
@@ -161,7 +163,7 @@ class IdentifyMethods(Answering):
     def identify(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
         noise: ArrayLike | None = None, consistent: bool = False, prior: float = 0.01,
-        smoothing: float | None = None, held_out: float = 0.0, exact: bool = False,
+        smoothing: float | None = None, held_out: float = 0.0, average: int = 1, exact: bool = False,
     ) -> Estimate:  # fmt: skip
         """Return the parameters of the robot from measured motions, samples (N, ...), and forces of its drives `tau`.
 
@@ -171,7 +173,20 @@ class IdentifyMethods(Answering):
         "joint_friction"; all other parameters are taken as they are. With `consistent`, the parameters are such that
         bodies can have them, and those that forces do not determine stay near the robot's own. `prior` is the weight of
         these, in units of the log-likelihood. The part `held_out` of the samples, from the end, is used to judge the
-        estimate. Sums of products are taken over samples; `exact` takes QR factors instead, which is slower, and is
-        done anyway where the motions are badly conditioned. Of a robot with loops, `tau` are the forces of
-        `robot.actuated`.
+        estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
+        is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
+        samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
+        conditioned. Of a robot with loops, `tau` are the forces of `robot.actuated`.
+        """
+
+    @delegated("identify.log")
+    def read_log(
+        self, source: str | os.PathLike[str] | Mapping[str, ArrayLike], force_scale: Mapping[str, float] | float = 1.0
+    ) -> Log:
+        """Return a log of measured motions: a file, or arrays by name.
+
+        Files are `.csv`, `.parquet` (needs `ordern[data]`) and `.npz`. Columns are "t" (seconds), "q.<joint>" and
+        "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any order; a joint's name alone is its
+        position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau" (N, nv). `force_scale` multiplies
+        the forces: gear ratios times torque constants, if they are currents of motors, by the names of joints.
         """
