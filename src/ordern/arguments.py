@@ -50,6 +50,12 @@ def real(x: Any, what: str, shape: Shape | None = None) -> Array:
     except (TypeError, ValueError, OverflowError) as e:
         if isinstance(e, ArgumentError):
             raise
+    package = type(x).__module__.partition(".")[0]
+    if package in ("jax", "jaxlib", "torch"):
+        raise ArgumentError(
+            f"{what} is an array of {package}, and this function takes NumPy arrays: convert it before, outside of "
+            "functions that the library transforms"
+        )
     wanted = "an array of numbers" if shape is None else f"numbers of shape {_text(shape)}" if shape else "a number"
     raise ArgumentError(f"{what} must be {wanted}, not {_shown(x)}")
 

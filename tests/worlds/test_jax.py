@@ -29,6 +29,7 @@ def test_arrays_of_jax_give_arrays_of_jax() -> None:
     assert np.array_equal(found, ARM.forward_dynamics(*BATCH))
     assert isinstance(ARM.forward_dynamics(*BATCH), np.ndarray)
     assert isinstance(ARM.forward_dynamics(q, BATCH[1], [0.0, 0.0]), jax.Array)
+    assert ARM.mass_matrix(jnp.array([0, 1])).dtype == jnp.float64
     single = ARM.mass_matrix(q.astype(jnp.float32))
     assert single.dtype == jnp.float32 and np.array_equal(single, ARM.mass_matrix(BATCH[0].astype(np.float32)))
     with jax.enable_x64(False):

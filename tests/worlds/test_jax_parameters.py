@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 
 import ordern as on
 from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, assert_close
@@ -69,6 +70,8 @@ def test_robots_are_pytrees() -> None:
         {"com": np.array([0.1, 0.2, 0.3])},
         {"inertia": {BODY: np.diag([0.1, 0.2, 0.25])}},
         {"inertia": np.array([0.1, 0.2, 0.25, 0.0, 0.0, 0.01]), "mass": {BODY: 3.0}},
+        {"placement": {ARM.joints[1].name: np.array([0.1, 0.2, 0.3])}, "mass": np.array([1.0, 2.0])},
+        {"placement": {ARM.joints[1].name: np.array([0.1, 0.2, 0.3, 0.0, 0.4, 0.1])}},
         {"damping": 0.3, "stiffness": {ARM.joints[0].name: 2.0}, "rest": np.array([0.1, 0.2])},
     ],
 )
@@ -87,6 +90,17 @@ def test_changes_are_those_of_numpy(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("turn", [[], [0.0, 0.0, 0.0], [0.1, -0.2, 0.3]])
+def test_derivatives_by_placements(turn: list[float]) -> None:
+    point = np.array([0.1, 0.2, 0.3, *turn])
+
+    def height(place: Any) -> Any:
+        return ARM.vary(placement={ARM.joints[1].name: place}).potential_energy(jnp.asarray(Q))
+
+    check_grads(height, (jnp.asarray(point),), order=1)
+
+
+@pytest.mark.slow
 def test_rollouts_by_parameters() -> None:
     def end(mass: Any) -> Any:
         return ARM.vary(mass={BODY: mass}).rollout(jnp.asarray(Q), V, steps=10, dt=0.01).q[-1].sum()
@@ -100,7 +114,7 @@ def test_impossible_numbers_are_nan_or_said() -> None:
     assert not np.isfinite(found).all()
     with pytest.raises(on.ArgumentError, match="fold=True"):
         ARM.vary(mass=jnp.asarray(1.0), fold=True)
-    with pytest.raises(on.ArgumentError, match="placement is given as a NumPy array"):
-        ARM.vary(placement={ARM.joints[1].name: jnp.zeros(3)})
+    with pytest.raises(on.ArgumentError, match=r"expected a position \(..., 3\)"):
+        ARM.vary(placement={ARM.joints[1].name: jnp.zeros((4, 4))})
     with pytest.raises(on.ArgumentError, match="does not broadcast"):
         ARM.vary(mass=jnp.zeros(3))

@@ -73,13 +73,26 @@ def test_sets_of_parameters_and_maps_over_them() -> None:
     assert_close(one, ARM.vary(mass={BODY: MASS.numpy()}).gravity_force(STATE[0].numpy()), ROUNDING)
 
 
+@pytest.mark.parametrize("turn", [[], [0.0, 0.0, 0.0], [0.1, -0.2, 0.3]])
+def test_placements(turn: list[float]) -> None:
+    place = torch.tensor([0.1, 0.2, 0.3, *turn], dtype=torch.float64, requires_grad=True)
+    joint = ARM.joints[1].name
+
+    def height(place: torch.Tensor) -> torch.Tensor:
+        return ARM.vary(placement={joint: place}).potential_energy(STATE[0])
+
+    expected = ARM.vary(placement={joint: place.detach().numpy()}).potential_energy(STATE[0].numpy())
+    assert_close(height(place).detach(), expected, ROUNDING)
+    assert torch.autograd.gradcheck(height, place)
+
+
 def test_impossible_or_unsupported_parameters_are_named() -> None:
     with pytest.raises(on.ModelError, match="body 'upper' has mass -1"):
         ARM.vary(mass=-MASS)
     with pytest.raises(on.ArgumentError, match="fold=True makes numbers part of the code"):
         ARM.vary(mass=MASS, fold=True)
-    with pytest.raises(on.ArgumentError, match=r"a placement is given as a NumPy array.*; tensors are for inertias"):
-        ARM.vary(placement={BODY: MASS})
+    with pytest.raises(on.ArgumentError, match=r"expected a position \(..., 3\)"):
+        ARM.vary(placement={ARM.joints[1].name: torch.eye(4)})
     with pytest.raises(on.ArgumentError, match="float16"):
         ARM.vary(mass=MASS.half())
     with pytest.raises(on.ArgumentError, match=r"mass has shape \(3,\)"):

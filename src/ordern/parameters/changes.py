@@ -20,7 +20,7 @@ from .names import FREEDOM_FIELDS
 from .record import Parameters
 from .rows import Change, changed, in_one_piece, upper_numbers, value_of
 
-__all__ = ["JOINT_FIELDS", "Changes", "Mask", "changed_parameters"]
+__all__ = ["JOINT_FIELDS", "Changes", "Mask", "changed_parameters", "placed_rows"]
 
 Mask = dict[str, NDArray[np.bool_]]
 """For each parameter that varies, in the shape of one robot's: True for the numbers that do."""
@@ -107,18 +107,25 @@ def _places(model: Model, now: Parameters, change: Change) -> dict[str, tuple[Ar
             "placement: give a dictionary by the names of joints and frames; `with_parameters` takes arrays for all, "
             "joint_placement and frame_placement"
         )
-    joints = {c.name: k for k, c in enumerate(model.joints)}
-    frames = {f.name: k for k, f in enumerate(model.frames)}
     pieces: dict[str, list[tuple[Any, Array, int]]] = {}
     mask: Mask = {}
     for name, value in change.items():
-        field = _field(model, name, joints, frames)
-        k, all_now = (joints if field == "joint_placement" else frames)[name], getattr(now, field)
-        numbers, count = _place_numbers(value, all_now[..., k, :], f"placement of {name!r}")
-        for row in (k, *_fixed_joint(model, name, frames)) if field == "frame_placement" else (k,):
+        field, rows = placed_rows(model, name)
+        numbers, count = _place_numbers(value, getattr(now, field)[..., rows[0], :], f"placement of {name!r}")
+        for row in rows:
             pieces.setdefault(field, []).append(((..., row, slice(count)), numbers, 1))
             mask.setdefault(field, np.zeros(now.names.core_shape(field), bool))[row, :count] = True
     return {x: (in_one_piece("placement", getattr(now, x), pieces[x], 2), mask[x]) for x in pieces}
+
+
+def placed_rows(model: Model, name: Any) -> tuple[str, list[int]]:
+    """Return the field of placements, and the rows in it, that the name of a joint or frame stands for."""
+    joints = {c.name: k for k, c in enumerate(model.joints)}
+    frames = {f.name: k for k, f in enumerate(model.frames)}
+    field = _field(model, name, joints, frames)
+    if field == "joint_placement":
+        return field, [joints[name]]
+    return field, [frames[name], *_fixed_joint(model, name, frames)]
 
 
 def _fixed_joint(model: Model, name: str, frames: Mapping[str, int]) -> list[int]:

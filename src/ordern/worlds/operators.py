@@ -34,6 +34,8 @@ from ..compile.pipeline import Request
 from ..compile.run.loaded import Machine
 from ..errors import ArgumentError
 from ..forking import COMPILING
+from ..graph import Node, live
+from ..graph.ops import OPS
 from ..kernel import Kernel
 from ..kernel.compiled import Compiled
 from ..kernel.kernel import made_runner
@@ -44,6 +46,8 @@ from ..records import dataclass
 __all__ = ["Derivative", "Input", "Numbers", "Operator", "operator_of"]
 
 Names = tuple[str, ...]
+_IN_LIBRARIES = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "atan2": "arctan2"}
+"""Operations of graphs that are functions of array libraries; others are Python's operators."""
 _LONGEST_STRAIGHT = 60
 """Freedoms beyond which the code of a varied robot is loops over bodies."""
 
@@ -207,15 +211,28 @@ class Numbers:
         """A (values, numbers) and b (numbers) of numbers = values A + b; None if they are not sums of multiples."""
         return self.rows.matrix(self.scalars) if self._affine else None
 
-    def of(self, values: Any, array: Callable[[AnyArray], Any] = np.asarray) -> Any:
-        """Return the numbers (..., count) for values (..., n); `array` makes an array of their kind and data type."""
-        if self.map is None:
-            raise ArgumentError(
-                "placements of joints or frames vary: arrays that are differentiated by other libraries than ordern "
-                "are for inertias, terms of joints and gravity; `robot.vjp` differentiates by placements"
-            )
-        A, b = map(array, self.map)
-        return values @ A + b
+    def of(self, values: Any, array: Callable[[AnyArray], Any] = np.asarray, library: Any = np) -> Any:
+        """Return the numbers (..., count) for values (..., n), which are arrays of a library.
+
+        `array` makes an array of the kind and data type of the values. Where placements vary, the numbers are computed
+        one by one.
+        """
+        if self.map is not None:
+            A, b = map(array, self.map)
+            return values @ A + b
+        known: dict[int, Any] = {leaf.index: values[..., k] for k, leaf in enumerate(self.rows.leaves)}
+        for node in live(x for x in self.scalars if isinstance(x, Node)):
+            given = [known[x.index] for x in node.args]
+            if node.op == "where_less":
+                known[node.index] = library.where(given[0] < given[1], *given[2:])
+            elif node.op in _IN_LIBRARIES:
+                known[node.index] = getattr(library, _IN_LIBRARIES[node.op])(*given)
+            elif node.args:
+                known[node.index] = OPS[node.op].evaluate(*given)
+            elif node.op == "constant":
+                known[node.index] = node.data
+        zero = 0.0 * values[..., 0]
+        return library.stack([zero + (known[x.index] if isinstance(x, Node) else x) for x in self.scalars], -1)
 
     def read_by(self, places: Sequence[int] | None, numbers: Any, library: Any = np) -> Any:
         """Return the numbers that a piece of code reads, by their places; None if it reads no numbers."""

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..model.parameter_fields import own_numbers
 from ..model.variation import all_varied, with_values
-from ..parameters.changes import JOINT_FIELDS
+from ..parameters.changes import JOINT_FIELDS, placed_rows
 from ..records import dataclass
 from .trees import with_own_values
 
@@ -50,14 +50,18 @@ class Arrays:
 def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot:
     """Return a robot with changes by name; see `Robot.vary`."""
     _refuse(robot, "vary", fold)
-    if "placement" in changes:
-        raise ArgumentError(
-            f"vary: a placement is given as a NumPy array, in a call of its own; {xp.kind} are for inertias, terms of "
-            "joints and gravity"
-        )
     own = with_own_values(robot)
-    made = own.vary(**{what: _unchanged(xp, robot, change) for what, change in changes.items()})
+    placed = _placed(xp, robot, own, changes.get("placement", {}))
+    same = {what: _unchanged(xp, robot, change) for what, change in changes.items() if what != "placement"}
+    if placed:
+        same["placement"] = {name: _first(x.shape[-1]) for name, x in placed.items()}
+    made = own.vary(**same)
     fields = _fields(xp, robot, made)
+    for name, x in placed.items():
+        field, rows = placed_rows(own, name)
+        for row in rows:
+            whole = xp.spread(fields[field], (*x.shape[:-1], *fields[field].shape[-2:]))
+            fields[field] = xp.put(whole, (..., row, slice(x.shape[-1])), x)
     of_bodies = {x: changes[x] for x in ("mass", "com", "inertia") if x in changes}
     if of_bodies:
         fields["inertia"] = _inertia(xp, robot, fields["inertia"], of_bodies)
@@ -102,6 +106,34 @@ def total_mass(xp: Arrays, robot: Robot) -> Any:
     if "inertia" not in variation.masks:
         return sum(b.mass for b in variation.bodies)
     return _fields(xp, robot, robot)["inertia"][..., 0].sum(-1)
+
+
+def _placed(xp: Arrays, robot: Robot, own: Robot, change: Any) -> dict[str, Any]:
+    """Return new positions (..., 3), or positions and rotation vectors (..., 6), of joints and frames by name.
+
+    They have the leading shapes of the present ones, and of each other.
+    """
+    if not isinstance(change, Mapping):
+        raise ArgumentError("placement: give a dictionary by the names of joints and frames")
+    found, variation = {}, robot.variation
+    for name, value in change.items():
+        field, rows = placed_rows(own, name)
+        varied = variation is not None and field in variation.masks
+        now = _fields(xp, robot, robot)[field] if varied else xp.array(own_numbers(own, (field,))[field])
+        x = _value(xp, value, now[..., rows[0], :])
+        if tuple(x.shape[-1:]) not in ((3,), (6,)) or tuple(x.shape[-2:]) == (4, 4):
+            raise ArgumentError(
+                f"placement of {name!r} has shape {tuple(x.shape)}; with {xp.kind}, expected a position (..., 3), or a "
+                "position and a rotation vector (..., 6)"
+            )
+        found[name] = xp.spread(x, (*np.broadcast_shapes(now.shape[:-2], x.shape[:-1]), x.shape[-1]))
+    leading = np.broadcast_shapes(*(x.shape[:-1] for x in found.values()))
+    return {name: xp.spread(x, (*leading, x.shape[-1])) for name, x in found.items()}
+
+
+def _first(count: int) -> Callable[[Any], Any]:
+    """Return a function that gives the first numbers of an array."""
+    return lambda now: now[..., :count]
 
 
 def _refuse(robot: Robot, what: str, fold: bool) -> None:

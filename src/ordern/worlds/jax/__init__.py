@@ -70,13 +70,19 @@ def _function(operator: Operator, checks: Arguments, threads: int | None) -> Cal
             arrays = [_array(checks, x, k) for k, x in enumerate(given[: len(checks.ports)])]
             values = [jnp.asarray(x) for x in given[len(checks.ports) :]]
             checks.require_fit([*arrays, *values], None)
-            dtype = jnp.result_type(*arrays, *values, jnp.float32)
+            dtype = _precision([*arrays, *values])
             if operator.numbers is not None:
-                values = [operator.numbers.of(x.astype(dtype), lambda a: jnp.asarray(a, dtype)) for x in values]
+                values = [operator.numbers.of(x.astype(dtype), lambda a: jnp.asarray(a, dtype), jnp) for x in values]
             return call(operator, [x.astype(dtype) for x in (*arrays, *values)], threads)
 
         made[threads] = jax.jit(function, inline=True)
     return made[threads]
+
+
+def _precision(arrays: Sequence[Any]) -> Any:
+    """Return the data type to compute in: JAX's own for whole numbers, and at least single."""
+    floats = [x for x in arrays if jnp.issubdtype(x.dtype, jnp.floating)]
+    return jnp.result_type(*floats, jnp.float32) if floats else jnp.result_type(float)
 
 
 def _array(checks: Arguments, x: Any, place: int) -> Any:

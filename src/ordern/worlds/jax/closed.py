@@ -49,6 +49,10 @@ def closed_dynamics(
     check: Any = True, asked: str = "closed_dynamics",
 ) -> ClosedMotion:  # fmt: skip
     """See `Robot.closed_dynamics`."""
+    if not robot.nc:
+        moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        a = robot.forward_dynamics(q, v, tau, external, threads=threads, **moved)
+        return ClosedMotion(a, a[..., :0])
     _require(robot, asked, method, tolerance, rank, check)
     if isinstance(external, Mapping):
         external = external_forces(robot, external)

@@ -21,7 +21,7 @@ def numbers_of(model: Model, numbers: Numbers) -> Any:
     assert model.variation is not None
     values: Any = model.variation.values
     if isinstance(values, torch.Tensor):
-        return numbers.of(values, lambda x: torch.as_tensor(x, dtype=values.dtype, device=values.device))
+        return numbers.of(values, lambda x: torch.as_tensor(x, dtype=values.dtype, device=values.device), torch)
     known: dict[Any, Any] = model.__dict__.setdefault("_code_numbers", {})
     if numbers not in known:
         known[numbers] = numbers.rows.arrays(numbers.scalars, np.asarray(values))
