@@ -79,12 +79,14 @@ def test_policies_pass_gradients() -> None:
 def test_a_constant_force_is_one_row_and_single_precision_stays() -> None:
     robot = on.load("double-pendulum")
     q, v = (x.float() for x in _start(robot, 4))
-    tau = torch.ones(4, 2)  # as many trajectories as steps
-    run = robot.rollout(q, v, tau, 4)
+    tau = torch.ones(4, 2)
+    run = robot.rollout(q, v, tau, 5)
     assert run.q.dtype == torch.float32
-    assert_close(run.q, robot.rollout(q.numpy(), v.numpy(), tau.numpy()[:, None], 4).q, 1e-6)
-    mapped = torch.vmap(lambda q, v: robot.rollout(q, v, tau[0], 4).v)(q, v)
+    assert_close(run.q, robot.rollout(q.numpy(), v.numpy(), tau.numpy(), 5).q, 1e-6)
+    mapped = torch.vmap(lambda q, v: robot.rollout(q, v, tau[0], 5).v)(q, v)
     assert torch.equal(mapped, run.v)
+    with pytest.raises(on.ArgumentError, match="both the batch and the steps have this length"):
+        robot.rollout(q, v, tau, 4)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,7 @@ def test_a_constant_force_is_one_row_and_single_precision_stays() -> None:
     [
         ({"noise": {"tau": 0.1}, "steps": 2}, r"noise= is for NumPy arrays.*torch.randn"),
         ({}, "give `steps`"),
+        ({"device": "cpu", "steps": 2}, r"device= is for NumPy arrays.*x.to\(device\) moves them"),
         ({"tau": torch.zeros(3, 5, 2, dtype=torch.float64), "steps": 4}, "tau has 5 rows over time, but there are 4"),
         ({"tau": torch.zeros(3, 4, dtype=torch.float64), "steps": 4}, r"tau has shape \(3, 4\).*must be 2"),
         ({"steps": 2, "feedback": 3.0}, "`feedback` must be three things"),

@@ -18,7 +18,7 @@ from .integrators.tableaus import TABLEAUS
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Plan", "flat_rows", "over_time", "plan", "shared_rows", "whole_number"]
+__all__ = ["Plan", "flat_rows", "over_time", "plan", "require_one_reading", "shared_rows", "whole_number"]
 
 _DRIFTS = ("baumgarte", "project")
 _TARGET = "feedback: the target"
@@ -112,7 +112,7 @@ def plan(
     shapes = [x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()]
     batch = _batch(shapes + ([robot.batch_shape] if robot.batch_shape else []), _shared(tau, rank))
     _require_rows(timed, steps)
-    _require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
+    require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
     dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
     given = {"tau": tau, "external": loads, "goal": feedback and feedback[2]}
     ranks = {name: np.ndim(x) for name, x in given.items() if x is not None}
@@ -229,7 +229,7 @@ def _require_rows(timed: dict[str, AnyArray], steps: int) -> None:
             )
 
 
-def _require_one_reading(given: dict[str, Any], steps: int, batch: tuple[int, ...], rank: int) -> None:
+def require_one_reading(given: dict[str, Any], steps: int, batch: tuple[int, ...], rank: int) -> None:
     """Raise if numbers have a row for each trajectory of the last axis of the batch, and as many rows as steps."""
     for name, x in given.items():
         shape: tuple[int, ...] = () if x is None else np.shape(x)

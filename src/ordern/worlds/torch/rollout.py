@@ -22,7 +22,7 @@ from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
-from ...simulate.rollout_arguments import plan, whole_number
+from ...simulate.rollout_arguments import plan, require_one_reading, whole_number
 from ...simulate.rollout_derivatives import gradient, sensitivity
 from ..operators import Input
 from .library import call
@@ -37,7 +37,9 @@ __all__ = ["Rollout", "rollout"]
 _TIMED = ("tau", "external", "target")
 """Arguments that may have a row for each step."""
 _PARAMETERS = "parameters of the robot"
+_SETTINGS = ("method", "dynamics", "smoothing", "drift", "limits", "restitution")
 _REFUSED = {
+    "device": "tensors are computed where they are; x.to(device) moves them",
     "noise": "draw it with torch.randn, and add it in the policy, or to `tau`",
     "events": "look for them in the states, or roll out NumPy arrays",
     "progress": "a rollout of tensors is one operator, which does not tell how far it is",
@@ -67,16 +69,19 @@ def rollout(
     hold: int, every: int, feedback: Any, external: Any, threads: int | None, **settings: Any,
 ) -> Rollout:  # fmt: skip
     """See `Robot.rollout`."""
-    for name, hint in _REFUSED.items():
-        if settings.pop(name, None) is not None:
-            raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is a tensor: {hint}")
-    settings.pop("seed", None)
+    for name in settings.keys() - {*_SETTINGS, "seed"}:
+        if settings[name] is not None:
+            hint = f": {_REFUSED[name]}" if name in _REFUSED else ""
+            raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is a tensor{hint}")
+    settings = {name: settings[name] for name in _SETTINGS}
     given = _arguments(robot, q0, v0, tau, dt, feedback, external)
     rank = max(given["q0"].ndim, given["v0"].ndim) - 1
+    read = {x: given[x].flatten(-2) if x == "external" else given[x] for x in _TIMED if x in given}
     for name in _TIMED:
         if name in given and given[name].ndim - (name == "external") < rank + 2:
             given[name] = given[name].unsqueeze(-3 if name == "external" else -2)
     steps = _steps(steps, given)
+    require_one_reading(read, steps, torch.broadcast_shapes(given["q0"].shape[:-1], given["v0"].shape[:-1]), rank)
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     loop = _Loop(robot, given, threads, settings)
     if policy is None:
