@@ -11,7 +11,7 @@ import pytest
 import ordern as on
 from ordern.algorithms import methods, questions
 from ordern.compile.program import straight_line
-from ordern.compile.ptx import ptx_code
+from ordern.compile.ptx import program, ptx_code
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
 from ordern.compile.ptx.spills import spill_schedule
@@ -130,6 +130,25 @@ def test_schedule_of_slots(keep: int) -> None:
     fewer = spill_schedule(work, keep + 10)
     assert fewer.count <= schedule.count
     assert sum(map(len, fewer.read.values())) <= sum(map(len, schedule.read.values()))
+
+
+def test_long_code_is_rolled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "LONGEST", 300)
+    given = arguments(SMALL, "forward_dynamics", (), 8)
+    kernel = SMALL.kernel("forward_dynamics")
+    found, code = run_here(kernel.request, "float64", given)
+    assert (code.way, kernel.code.way) == ("rolled", "unrolled")
+    assert relative(found, kernel(*given)) <= INVERSION
+
+
+@pytest.mark.needs("example_robot_data")
+def test_warps_divide_the_work_of_robots_with_many_values() -> None:
+    humanoid, arm = ROBOTS / "talos_data/robots/talos_reduced.urdf", ROBOTS / "panda_description/urdf/panda.urdf"
+    codes = [
+        ptx_code(on.load(file, floating=file is humanoid).kernel("forward_dynamics").request, "float32")
+        for file in (humanoid, arm)
+    ]
+    assert [(code.block, code.states) for code in codes] == [(128, 32), (128, 128)]
 
 
 def test_devices_that_are_not_known() -> None:

@@ -144,8 +144,11 @@ class ColumnWriter:
         self._names: dict[int, str] = {}
         self._read_at: dict[int, int] = {}
 
-    def emit(self, stores: dict[ColumnPlace, Any]) -> None:
-        """Write the operations in the order of the text, and each number as soon as it is known."""
+    def emit(self, stores: dict[ColumnPlace, Any], before: Callable[[int], None] | None = None) -> None:
+        """Write the operations in the order of the text, and each number as soon as it is known.
+
+        `before` is called with the position of each operation, before it is written.
+        """
         places: dict[int, list[ColumnPlace]] = {}
         for place, x in stores.items():
             if isinstance(x, Node):
@@ -154,6 +157,8 @@ class ColumnWriter:
                 self._store(self._e.constant(float(x)), place)
         nodes = live(x for x in stores.values() if isinstance(x, Node))
         for position, node in enumerate(nodes):
+            if before is not None:
+                before(position)
             if node.args:
                 self._names[node.index] = self._e.lower(node, [self._operand(a, position) for a in node.args])
             for place in places.get(node.index, ()):

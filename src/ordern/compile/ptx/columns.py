@@ -20,6 +20,9 @@ from .straight import StraightWriter
 
 __all__ = ["write_columns"]
 
+_PIECE = 300
+"""Operations between branches that are never taken."""
+
 
 def write_columns(entry: Entry, code: StraightCode, writer: Callable[[Sequence[Row]], StraightWriter]) -> int:
     """Write the straight-line code by a writer for the rows of the arguments, then the loops.
@@ -70,10 +73,15 @@ def _loops(entry: Entry, code: StraightCode, workspace: Row, arrays: dict[int, i
     def within(places: dict[int, int]) -> Callable[[int], tuple[Value, int]]:
         return lambda k: (workspace, places[k])
 
+    def cut(position: int) -> None:
+        """Cut long code: see `straight.py`."""
+        if position and position % _PIECE == 0:
+            entry.e.leave_unless(entry.named["%n"].differs(-position))
+
     needed = needed_numbers(code)
     for loop in code.loops:
         stores = column_stores(loop, needed)
         if stores:
             entry.e.memo = {}
             with entry.e.counted(loop.columns.stop, loop.columns.start) as c:
-                ColumnWriter(entry.e, c, within(arrays), within(outside)).emit(stores)
+                ColumnWriter(entry.e, c, within(arrays), within(outside)).emit(stores, cut)

@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import ArgumentError, CompileError
 from ..emit.target import Host, Target, host
 
-__all__ = ["ASYNCHRONOUS", "DATA_LAYOUT", "assembly", "generation", "thread_target"]
+__all__ = ["ASYNCHRONOUS", "DATA_LAYOUT", "assembly", "generation", "shared_bytes", "thread_target"]
 
 _VERSIONS = {70: 60, 75: 63, 80: 70, 86: 71, 89: 78, 90: 78, 100: 86, 120: 87}
 """The generations that code is written for, and the oldest version of PTX that each has.
@@ -16,6 +16,8 @@ _VERSIONS = {70: 60, 75: 63, 80: 70, 86: 71, 89: 78, 90: 78, 100: 86, 120: 87}
 A driver reads the versions that were known when it was made, and all before, so the oldest version is the safest. PTX
 for a generation runs on all later ones, which are therefore no rows of this table.
 """
+_SHARED = {70: 96, 75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 120: 99}
+"""The kilobytes of shared memory that a block can have."""
 ASYNCHRONOUS = 80
 """The first generation that copies from global to shared memory without registers."""
 _TRIPLE = "nvptx64-nvidia-cuda"
@@ -29,6 +31,11 @@ def generation(arch: str) -> int:
     if not able:
         raise ArgumentError(f"{arch!r} is not a device that ordern has code for: give 'sm_70' (Volta) or a later one")
     return max(able)
+
+
+def shared_bytes(arch: str) -> int:
+    """Return the most bytes of shared memory that a block of a device can have."""
+    return _SHARED[generation(arch)] * 1024
 
 
 def thread_target(dtype: str) -> Target:

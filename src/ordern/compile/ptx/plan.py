@@ -6,13 +6,14 @@ newest generation before them, or the oldest row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from ...graph import Node
 from ...records import dataclass
 from .machine import generation
 
-__all__ = ["Plan", "live_values", "loop_plan", "straight_plan"]
+__all__ = ["Plan", "live_values", "loop_plan", "straight_plan", "team_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,34 +40,43 @@ class Plan:
 
 
 _ANY = 1 << 30
-_STRAIGHT = {
-    # (live values up to, plan): values in words of 32 bits that are live at the same time
+_THREADS = {
+    # (words of 32 bits that are live at the same time, up to; plan)
     70: (
         (250, Plan(128, 0, _ANY, _ANY)),
         (_ANY, Plan(128, 0, 100, 300)),
     ),
 }
+_TEAMS = {
+    # (bytes of a number, plan)
+    70: {4: Plan(0, 128, 0, _ANY, team="limbs"), 8: Plan(0, 168, 0, _ANY, team="limbs")},
+}
 _LOOPS = {70: Plan(128, 0, 0, 300)}
+_CROWDED = 250
+"""Live words from which the values of a state are too many for the registers of one thread."""
+_T = TypeVar("_T")
 
 
-def _row(table: dict[int, object], arch: str) -> object:
+def _row(table: Mapping[int, _T], arch: str) -> _T:
     """Return the row of the newest generation that is not newer than a device."""
     known = generation(arch)
     return table[max((x for x in table if x <= known), default=min(table))]
 
 
 def straight_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan:
-    """Return the plan of straight-line code, by the values that are live at the same time."""
+    """Return the plan of straight-line code with one state a thread, by the values that are live at the same time."""
     words = live_values(work) * itemsize // 4
-    rows: tuple[tuple[int, Plan], ...] = _row(_STRAIGHT, arch)  # type: ignore[arg-type, assignment]
-    return next(plan for most, plan in rows if words <= most)
+    return next(plan for most, plan in _row(_THREADS, arch) if words <= most)
+
+
+def team_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan | None:
+    """Return the plan of straight-line code that can be divided among warps; None if a thread can do all of it."""
+    return _row(_TEAMS, arch)[itemsize] if live_values(work) * itemsize // 4 > _CROWDED else None
 
 
 def loop_plan(arch: str) -> Plan:
     """Return the plan of code with loops, whose values are in memory between them."""
-    plan = _row(_LOOPS, arch)  # type: ignore[arg-type]
-    assert isinstance(plan, Plan)
-    return plan
+    return _row(_LOOPS, arch)
 
 
 def live_values(work: Sequence[Node]) -> int:

@@ -19,15 +19,19 @@ from ..trace.rolled_count import estimate
 from .code import PtxCode
 from .columns import write_columns
 from .entry import NAME, Entry, Frame
-from .limbs import bodies_of, divided, undivided
-from .machine import ASYNCHRONOUS, assembly, generation, thread_target
-from .plan import Plan, loop_plan, straight_plan
+from .limbs import Division, bodies_of, divided, undivided
+from .machine import ASYNCHRONOUS, assembly, generation, shared_bytes, thread_target
+from .plan import Plan, loop_plan, straight_plan, team_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
 from .straight import StraightWriter, write_straight
-from .team import question_team, write_question
+from .team import question_team, shared_numbers, write_question
 
-__all__ = ["Written", "ptx_code", "write_kernel"]
+__all__ = ["LONGEST", "Written", "ptx_code", "write_kernel"]
+
+LONGEST = 20_000
+"""Operations of straight-line code beyond which loops are written instead: its text would be ten times as long as the
+cache of instructions, and would take a minute to assemble."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +54,68 @@ def write_kernel(
 ) -> Written:
     """Write a request as IR text, with a plan of one's own if given; see `Frame` for `on_device`."""
     _require_text(request)
-    way, code = (request.way, None) if request.way else chosen(request)
-    target = thread_target(dtype)
-    if way == "rolled":
+    target, code = thread_target(dtype), _straight_code(request)
+    if code is None:
         return _rolled(request, target, plan or loop_plan(arch), on_device)
-    if way != "unrolled":
-        raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
-    code = code or with_columns(request)
     work = [node for node in live(code.roots) if node.args]
-    plan = plan or straight_plan(work, target.itemsize, arch)
     numbers = read_numbers(request, code)
     layout = layout_of(request, 1, "unrolled", numbers)
-    if plan.team and not code.loops:
-        model, kinds = request.model, [port.kind for port in request.ports]
-        bodies = [bodies_of(model, kind) for kind in kinds], bodies_of(model, request.question.output)
-        division = divided(model, *bodies, code.results, work) if plan.team == "limbs" else undivided(work)
+    found = {"way": "unrolled", "operations": code.operations, "numbers": numbers}
+    plan, division = _planned(request, layout, code, work, target, arch, plan)
+    if division is not None:
         asynchronous = on_device and generation(arch) >= ASYNCHRONOUS
         team = question_team(target, layout, division, plan, asynchronous, on_device)
         write_question(team, layout, code.results, plan)
-        return _written(team, plan, states=team.states, way=way, operations=code.operations, numbers=numbers)
+        return _written(team, plan, states=team.states, **found)
     entry = Entry(target, layout, plan.block, on_device)
     workspace = _straight(entry, layout, code, work, plan)
-    found = {"workspace": workspace, "operations": code.operations, "numbers": numbers}
-    return _written(entry, plan, states=plan.block, way=way, **found)
+    return _written(entry, plan, states=plan.block, workspace=workspace, **found)
+
+
+def _straight_code(request: Request) -> StraightCode | None:
+    """Return straight-line code, or None if loops are asked for, or are better."""
+    way, code = (request.way, None) if request.way else chosen(request)
+    if way == "rolled":
+        return None
+    if way != "unrolled":
+        raise CompileError(f"{way!r} is not a way to compile; there are 'unrolled' and 'rolled'")
+    code = code or with_columns(request)
+    if request.way or code.length <= LONGEST or not request.algorithm.sweeps:
+        return code
+    try:
+        trace_request(request, trace_rolled, layout_of(request, 1, "rolled"))
+    except CompileError:  # the gradients of some methods keep too many numbers
+        return code
+    return None
+
+
+def _planned(
+    request: Request,
+    layout: Layout,
+    code: StraightCode,
+    work: list[Node],
+    target: Target,
+    arch: str,
+    plan: Plan | None,
+) -> tuple[Plan, Division | None]:
+    """Return the plan, chosen if none is given, and the division of the work if warps share it."""
+
+    def division() -> Division:
+        model = request.model
+        inputs = [bodies_of(model, port.kind) for port in request.ports]
+        return divided(model, inputs, bodies_of(model, request.question.output), code.results, work)
+
+    if plan is None:
+        team = None if code.loops else team_plan(work, target.itemsize, arch)
+        if team is not None:
+            found = division()
+            size = shared_numbers([*layout.inputs, layout.output], found, team) * target.itemsize
+            if len(found.warps) > 1 and size <= shared_bytes(arch):
+                return team, found
+        return straight_plan(work, target.itemsize, arch), None
+    if code.loops or not plan.team:
+        return plan, None
+    return plan, division() if plan.team == "limbs" else undivided(work)
 
 
 def _require_text(request: Request) -> None:

@@ -6,18 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...graph import Node
 from ...model import BASE, Model
+from ..emit.target import Target
 from ..pipeline import Request
 from ..program import uncollected
 from .code import PtxCode
 from .entry import NAME
 from .limbs import Division, bodies_of, divided, undivided
-from .machine import ASYNCHRONOUS, assembly, generation, thread_target
-from .plan import Plan, straight_plan
+from .machine import ASYNCHRONOUS, assembly, generation, shared_bytes, thread_target
+from .plan import Plan, straight_plan, team_plan
 from .rollout_parameters import ROLLOUT_PARAMETERS
-from .rollout_team import TeamLoop
+from .rollout_team import TeamLoop, areas_of
 from .rollout_threads import ThreadLoop
 from .step import INPUTS, Step, trace_step
+from .team import shared_numbers
 
 __all__ = ["ROLLOUT_PARAMETERS", "ptx_rollout", "write_rollout"]
 
@@ -54,10 +57,9 @@ def write_rollout(
     """Return the loop around a step as IR text, and its record without the text; see `Frame` for `on_device`."""
     target, traced = thread_target(dtype), trace_step(model, requests, step)
     work = traced.work
-    plan = plan or straight_plan(work, target.itemsize, arch)
+    plan, division = _planned(model, traced, work, target, arch, plan)
     loop: TeamLoop | ThreadLoop
-    if plan.team:
-        division = _divided(model, traced) if plan.team == "limbs" else undivided(work)
+    if division is not None:
         asynchronous = on_device and generation(arch) >= ASYNCHRONOUS
         loop = TeamLoop(target, traced, division, plan, asynchronous, on_device)
         states = loop.frame.states
@@ -67,6 +69,22 @@ def write_rollout(
     shared = loop.frame.shared * target.itemsize
     code = PtxCode("", NAME, loop.frame.block, states, "unrolled", len(work), shared, registers=plan.registers)
     return loop.frame.text(plan.registers), code
+
+
+def _planned(
+    model: Model, step: Step, work: list[Node], target: Target, arch: str, plan: Plan | None
+) -> tuple[Plan, Division | None]:
+    """Return the plan, chosen if none is given, and the division of the work if warps share it."""
+    if plan is not None:
+        division = _divided(model, step) if plan.team == "limbs" else undivided(work)
+        return plan, division if plan.team else None
+    team = team_plan(work, target.itemsize, arch)
+    if team is not None:
+        division = _divided(model, step)
+        size = shared_numbers(areas_of(step), division, team) * target.itemsize
+        if len(division.warps) > 1 and size <= shared_bytes(arch):
+            return team, division
+    return straight_plan(work, target.itemsize, arch), None
 
 
 def _divided(model: Model, step: Step) -> Division:

@@ -20,10 +20,17 @@ from .spills import Slots
 from .step import INPUTS, Step
 from .team import Rows, Team
 
-__all__ = ["TeamLoop"]
+__all__ = ["TeamLoop", "areas_of"]
 
 _AREAS = ("q", "v", *TIMED, "parameters", "q_next", "v_next")
 """The areas of shared memory."""
+
+
+def areas_of(step: Step) -> list[Operand]:
+    """Return the areas of shared memory that the states and arguments of a step take."""
+    sizes = {x.name: x.size for x in step.inputs}
+    sizes |= {"q_next": sizes["q"], "v_next": sizes["v"]}
+    return [Operand(name, (sizes[name],)) for name in _AREAS]
 
 
 class TeamLoop:
@@ -32,11 +39,10 @@ class TeamLoop:
     def __init__(
         self, target: Target, step: Step, division: Division, plan: Plan, asynchronous: bool, on_device: bool
     ) -> None:
-        sizes = {x.name: x.size for x in step.inputs}
-        sizes |= {"q_next": sizes["q"], "v_next": sizes["v"]}
-        areas = [Operand(name, (sizes[name],)) for name in _AREAS]
+        areas = areas_of(step)
         self.frame = Team(target, declared(), areas, division, plan, asynchronous, on_device)
-        self._step, self._plan, self._e, self._given = step, plan, self.frame.e, {x for x in sizes if sizes[x]}
+        self._step, self._plan, self._e = step, plan, self.frame.e
+        self._given = {x.name for x in areas if x.size}
 
     def _named(self, name: str) -> Value:
         return self.frame.named[f"%{name}"]
