@@ -27,6 +27,7 @@ _REFUSED = {
     "noise": "draw it in your library, and add it to `tau`, or to what the policy sees",
     "events": "look for them in the states, or roll out NumPy arrays",
     "progress": "a compiled function cannot tell how far it is",
+    "device": "arrays are computed on the device that they are on",
     "out": "arrays of other libraries are not written to",
 }
 
