@@ -63,7 +63,7 @@ def main() -> int:
         print(line, flush=True)
     failed += sum(not row["ok"] for row in rows)
     print(f"agreement: {time.perf_counter() - begun:.0f} s, {len(rows)} comparisons, {failed} failed", flush=True)
-    for check in (libraries, pieces, places, rollouts, gradients, streams):
+    for check in (libraries, pieces, places, rollouts, gradients, jax_functions, streams):
         try:
             print(f"{check.__name__}: {check()}", flush=True)
         except Exception:
@@ -320,6 +320,39 @@ def gradients() -> str:
     second = torch.func.hessian(lambda q: (robot.forward_dynamics(q, tensors[1][0], tensors[2][0]) ** 2).sum())
     assert torch.isfinite(second(tensors[0][0])).all()
     return "PyTorch on the GPU agrees with the processor, with vmap and second order"
+
+
+def jax_functions() -> str:
+    """Compare functions of JAX on the GPU with those of NumPy: jit, vmap, grad, a long robot with a workspace."""
+    if not find_spec("jax"):
+        return "needs jax"
+    import jax
+
+    if jax.default_backend() != "gpu":
+        return "needs jax for CUDA"
+    jax.config.update("jax_enable_x64", True)
+    robot, _, (q, v, tau), expected = _case(100)
+    limit = 1e-13 * np.abs(expected).max()
+    arrays = [jax.numpy.asarray(x) for x in (q, v, tau)]
+    answer = robot.forward_dynamics(*arrays)
+    assert answer.devices() == arrays[0].devices() and np.abs(np.asarray(answer) - expected).max() < limit
+    jitted = jax.jit(lambda *x: 2.0 * robot.forward_dynamics(*(y * 1.0 for y in x)))
+    assert np.abs(np.asarray(jitted(*arrays)) - 2.0 * expected).max() < 2.0 * limit
+    assert np.abs(np.asarray(jax.vmap(robot.forward_dynamics)(*arrays)) - expected).max() < limit
+    weights = np.cos(np.arange(600)).reshape(100, 6)
+    gradient = jax.jit(jax.grad(lambda q: (weights * robot.forward_dynamics(q, *arrays[1:])).sum()))(arrays[0])
+    known = robot.vjp("forward_dynamics", (q, v, tau), weights).q
+    assert np.abs(np.asarray(gradient) - known).max() < 1e-11 * np.abs(known).max()
+    long = on.chain(200)
+    x = np.random.default_rng(0).normal(size=(3, 70, 200))
+    found = np.asarray(jax.jit(long.inverse_dynamics)(*map(jax.numpy.asarray, x)))
+    known = long.inverse_dynamics(*x)
+    assert np.abs(found - known).max() < 1e-12 * np.abs(known).max()
+    step = jax.jit(lambda q, v: jax.lax.fori_loop(0, 1000, lambda k, a: robot.forward_dynamics(q, v, 1e-3 * a), v))
+    step(*arrays[:2]).block_until_ready()
+    begun = time.perf_counter()
+    step(*arrays[:2]).block_until_ready()
+    return f"jit, vmap and grad agree; {(time.perf_counter() - begun) * 1e3:.1f} us a call inside jit"
 
 
 def streams() -> str:

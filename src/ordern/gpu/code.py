@@ -154,7 +154,8 @@ class Loaded:
                 stream = d.stream.handle
                 d.driver.call("cuMemcpyHtoDAsync_v2", self._tables.address, text, len(binary.tables), stream)
                 d.driver.call("cuStreamSynchronize", stream)
-        self._blocks = self._most_blocks() if binary.workspace else 0
+        self.most_blocks = self._at_once() if binary.workspace else 0
+        """The most blocks of a launch, which divide all states among them; 0 if there is a block for each group."""
 
     def attribute(self, name: str) -> int:
         """Return a property of the loaded code: its "registers" or bytes of "local" memory a thread."""
@@ -167,8 +168,13 @@ class Loaded:
             given = (self.function, self.binary.block, self.binary.shared_bytes)
             return d.driver.integer("cuOccupancyMaxActiveBlocksPerMultiprocessor", *given)
 
-    def _most_blocks(self) -> int:
+    def _at_once(self) -> int:
         return max(1, self.blocks_at_once()) * max(1, self.device.attribute("multiprocessors"))
+
+    @property
+    def tables_address(self) -> int:
+        """The address of the tables; 0 if there are none."""
+        return self._tables.address if self._tables is not None else 0
 
     def workspace(self, states: int, itemsize: int) -> int:
         """Return the bytes of workspace that a launch for so many states needs."""
@@ -177,7 +183,7 @@ class Loaded:
 
     def _grid(self, states: int) -> int:
         blocks = -(-states // self.binary.states)
-        return min(blocks, self._blocks) if self._blocks else blocks
+        return min(blocks, self.most_blocks) if self.most_blocks else blocks
 
     def launch(
         self, rows: Sequence[tuple[int, int]], states: int, stream: int, workspace: int = 0, more: Sequence[int] = ()
@@ -189,8 +195,7 @@ class Loaded:
         """
         if not states:
             return
-        tables = self._tables.address if self._tables is not None else 0
-        given = [x for row in rows for x in row] + [workspace, tables, *more, states]
+        given = [x for row in rows for x in row] + [workspace, self.tables_address, *more, states]
         self.start(given, self._grid(states), stream)
 
     def start(self, given: Sequence[int], blocks: int, stream: int) -> None:

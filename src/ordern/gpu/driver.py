@@ -88,6 +88,10 @@ class Driver:
             raise GpuError(f"the NVIDIA driver is too old: it has no function {name}. Update the driver")
         return int(function(*arguments))
 
+    def address(self, name: str) -> int:
+        """Return the address of a function of the driver, for code that calls it without Python."""
+        return ctypes.cast(getattr(self._functions, name), ctypes.c_void_p).value or 0
+
     def integer(self, name: str, *arguments: Any) -> int:
         """Return the integer that a function of the driver writes through its first argument."""
         found = ctypes.c_int()

@@ -29,6 +29,7 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "cuDevicePrimaryCtxRetain": (_POINTER, _INT),
     "cuCtxPushCurrent_v2": (_POINTER,),
     "cuCtxPopCurrent_v2": (_POINTER,),
+    "cuCtxGetDevice": (_POINTER,),
     "cuMemGetInfo_v2": (_POINTER, _POINTER),
     "cuMemAlloc_v2": (_POINTER, _SIZE),
     "cuMemFree_v2": (_ADDRESS,),

@@ -7,13 +7,14 @@ dimensions of equal number that broadcast. JAX builds all transformations from f
 * batches: `vmap` adds a leading dimension, of length one for operands that are the same for all;
 * tangents: the `push` of the operator, linear in the rates;
 * transposes: of a push the `pull`, and of a pull the push;
-* the lowering: a call of a handler (see `handler`) for CPUs.
+* the lowering: a call of a handler, for CPUs (see `handler`) or for NVIDIA GPUs (see `cuda`).
 
 So gradients are products with matrices that are never formed, and derivatives of any order follow.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -213,9 +214,30 @@ def _whole(x: Any, core: tuple[int, ...], batch: tuple[int, ...]) -> Any:
     return jax.numpy.broadcast_to(x, (*batch, *core))
 
 
+def _on_cuda(ctx: Any, *operands: Any, operator: Operator, threads: int | None) -> Any:
+    if not operator.is_compiled:
+        return _on_cpu(ctx, *operands, operator=operator, threads=threads)  # it is a callback
+    from .cuda import cuda_loaded, cuda_target
+
+    def run(*arrays: Any) -> Any:
+        dtype = arrays[0].dtype
+        batch, loaded = _batch(operator, arrays), cuda_loaded(operator, dtype.name)
+        results = [jax.ShapeDtypeStruct((*batch, *operator.output), dtype)]
+        scratch = loaded.workspace(math.prod(batch), dtype.itemsize) // dtype.itemsize
+        if loaded.binary.workspace:
+            results.append(jax.ShapeDtypeStruct((scratch,), dtype))
+        read = [_whole(x, i.shape, batch) for x, i in zip(arrays, operator.inputs, strict=True)]
+        if operator.numbers is not None:
+            numbers = operator.numbers.read_by(loaded.binary.numbers, read.pop(), jax.numpy)
+            read += [] if numbers is None else [numbers]
+        return jax.ffi.ffi_call(cuda_target(operator, dtype.name), results, vmap_method="expand_dims")(*read)[0]
+
+    return mlir.lower_fun(run, multiple_results=False)(ctx, *operands)
+
+
 def _elsewhere(ctx: Any, *operands: Any, operator: Operator, threads: int | None) -> Any:
     raise ArgumentError(
-        f"{operator.name} of {operator.robot!r} runs on CPUs in JAX; this function is compiled for "
+        f"{operator.name} of {operator.robot!r} runs on CPUs and NVIDIA GPUs in JAX; this function is for "
         f"{', '.join(ctx.module_context.platforms)}. Put its arguments on the CPU, as `jax.device_put(x, "
         "jax.devices('cpu')[0])`"
     )
@@ -223,3 +245,4 @@ def _elsewhere(ctx: Any, *operands: Any, operator: Operator, threads: int | None
 
 mlir.register_lowering(answer_p, _elsewhere)
 mlir.register_lowering(answer_p, _on_cpu, platform="cpu")
+mlir.register_lowering(answer_p, _on_cuda, platform="cuda")
