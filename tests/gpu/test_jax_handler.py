@@ -15,7 +15,7 @@ from ordern.worlds.operators import operator_of
 
 from .stand_in import StandIn
 
-pytestmark = pytest.mark.needs("jax")
+pytestmark = [pytest.mark.needs("jax"), pytest.mark.slow]
 
 LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
 ONE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
