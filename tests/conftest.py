@@ -1,7 +1,8 @@
 """Which tests run: the quick ones by default, all of them with `--all`, the campaigns at full size with `--soak`.
 
 Tests that need an optional package are left out where it is not installed; the last lines of the report say so. The
-quick run needs no optional package, and `./dev test --all` installs them, but for lerobot, which is very large.
+quick run needs no optional package, and `./dev test --all` installs them, but for the largest (lerobot and
+stable-baselines3).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ OPTIONAL = {
     "pyarrow": "pyarrow",
     "rerun": "rerun-sdk",
     "scipy": "scipy",
+    "stable_baselines3": "stable-baselines3",
     "sympy": "sympy",
     "torch": "torch",
     "viser": "viser",
@@ -78,7 +80,7 @@ def pytest_configure() -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if MISSING:
         packages = ", ".join(sorted({OPTIONAL[name] for name in MISSING}))
-        terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs all but lerobot)")
+        terminalreporter.write_line(f"left out: tests that need {packages} (./dev test --all installs most of them)")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -4,10 +4,12 @@ import sys
 import time
 
 import numpy as np
+import torch
 from stable_baselines3 import PPO
 
 import ordern as on
 
+torch.set_num_threads(1)  # the network is small, and threads would wait for each other
 STEPS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
 
 cart = (

@@ -60,6 +60,31 @@ def test_a_batch_equals_its_members(autoreset, varied):
     assert ends > 5
 
 
+def test_some_environments_begin_anew():
+    from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+    robot = on.load("double-pendulum")
+    more = arguments(parameters={"mass": {robot.bodies[-1].name: d.uniform(0.5, 2.0)}})
+    one_by_one = SyncVectorEnv([lambda: on.gym.Env(robot, **more)] * 5, autoreset_mode=AutoresetMode.DISABLED)
+    batch = on.gym.VectorEnv(robot, 5, autoreset="disabled", **more)
+    assert one_by_one.reset(seed=3)[0].tobytes() == batch.reset(seed=3)[0].tobytes()
+    rng, resets = np.random.default_rng(0), 0
+    for _ in range(60):
+        actions = rng.uniform(-1.0, 1.0, (5, 2)).astype(np.float32)
+        first, second = one_by_one.step(actions), batch.step(actions)
+        for x, y in zip(first[:4], second[:4], strict=True):
+            assert np.asarray(x).tobytes() == np.asarray(y).astype(np.asarray(x).dtype).tobytes()
+        over = second[2] | second[3]
+        if over.any():
+            resets += int(over.sum())
+            a, b = (x.reset(options={"reset_mask": over.copy()})[0] for x in (one_by_one, batch))
+            assert a.tobytes() == b.tobytes()
+    assert resets > 10  # more episodes than are drawn at once
+    with pytest.raises(on.ArgumentError, match=r"environment \d has ended"):
+        while True:
+            batch.step(np.zeros((5, 2)))
+
+
 def test_seeds_and_episodes():
     env = on.gym.VectorEnv(on.load("double-pendulum"), 3, **arguments())
     first, _ = env.reset(seed=1)
@@ -69,6 +94,31 @@ def test_seeds_and_episodes():
     assert not (first == other).any()
     shifted, _ = env.reset(seed=[2, 3, 9])
     assert (shifted[:2] == first[1:]).all()
+
+
+@pytest.mark.needs("stable_baselines3")
+def test_stable_baselines3_takes_environments():
+    from stable_baselines3.common.vec_env import VecMonitor
+
+    robot = on.load("double-pendulum")
+    plain = on.gym.VectorEnv(robot, 4, autoreset="same-step", **arguments())
+    env = VecMonitor(on.gym.stable_baselines3(on.gym.VectorEnv(robot, 4, autoreset="same-step", **arguments())))
+    env.seed(7)
+    assert (env.reset() == plain.reset(seed=7)[0]).all()
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(40):
+        actions = rng.uniform(-1.0, 1.0, (4, 2)).astype(np.float32)
+        seen, rewards, over, notes = env.step(actions)
+        expected = plain.step(actions)
+        assert (seen == expected[0]).all() and (rewards == expected[1].astype(np.float32)).all()
+        assert (over == (expected[2] | expected[3])).all()
+        for k in np.flatnonzero(over):
+            ends += 1
+            assert (notes[k]["terminal_observation"] == expected[4]["final_obs"][k]).all()
+            assert notes[k]["TimeLimit.truncated"] == expected[3][k] and "episode" in notes[k]
+    assert ends > 5
+    with pytest.raises(on.ArgumentError, match="same-step"):
+        on.gym.stable_baselines3(on.gym.VectorEnv(robot, 4, **arguments()))
 
 
 def test_motors_limits_and_forces():

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["World"]
 
+_AHEAD = 8
+"""Episodes that are drawn at once, which takes hardly longer than one."""
 _EPISODES = 2**40
 """The number of episodes of one environment, whose random numbers are all different."""
 
@@ -68,6 +70,8 @@ class World:
         self._varied = [x.name for x in varied if isinstance(x.given, Distribution)]
         self._fixed = [x.name for x in varied if not isinstance(x.given, Distribution)]
         self._seeds: list[int] = []
+        self._later: list[list[dict[str, AnyArray]]] = []
+        """What is drawn for coming episodes of each environment, the next one last."""
         self._episodes = np.zeros(count, np.int64)
         self.steps = np.zeros(count, np.int64)
         """Control steps since the start of each episode."""
@@ -85,15 +89,15 @@ class World:
         """Begin anew with a seed for each environment."""
         self._seeds = seeds
         self._episodes[:] = 0
+        self._later = [[] for _ in range(self.count)]
 
     def begin(self, which: NDArray[np.bool_]) -> None:
         """Begin a new episode in some environments."""
         for k in np.flatnonzero(which).tolist():
-            episode = int(self._episodes[k])
-            drawn = Quantities(self.robot, self._given, _EPISODES, self._seeds[k], "random").drawn(episode, episode + 1)
-            self.q[k], self.v[k] = drawn["q"][0], drawn["v"][0]
+            drawn = self._start(k)
+            self.q[k], self.v[k] = drawn["q"], drawn["v"]
             for name in (*self._varied, *self._fixed):
-                x = drawn[name][0]
+                x = drawn[name]
                 if name not in self._numbers:
                     self._numbers[name] = np.zeros((self.count, *x.shape))
                 self._numbers[name][k] = x
@@ -101,6 +105,17 @@ class World:
         self.steps[which] = 0
         if self._varied or self._fixed:
             self._variant = None
+
+    def _start(self, k: int) -> dict[str, AnyArray]:
+        """Return what is drawn for the next episode of an environment; that of some episodes is drawn at once."""
+        later = self._later[k]
+        if not later:
+            first = int(self._episodes[k])
+            draws = Quantities(self.robot, self._given, _EPISODES, self._seeds[k], "random")
+            count = _AHEAD if first else 1  # all environments begin together, and go on one by one
+            drawn = draws.drawn(first, first + count)
+            later += [{name: x[row % len(x)] for name, x in drawn.items()} for row in reversed(range(count))]
+        return later.pop()
 
     @property
     def moving(self) -> Robot:

@@ -43,7 +43,6 @@ _REFUSED = {
     "noise": "draw it with torch.randn, and add it in the policy, or to `tau`",
     "events": "look for them in the states, or roll out NumPy arrays",
     "progress": "a rollout of tensors is one operator, which does not tell how far it is",
-    "device": "tensors are computed on the device that they are on",
     "out": "tensors of rollouts are new; call robot.rollout with NumPy arrays to write into arrays",
 }
 
