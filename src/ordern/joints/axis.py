@@ -48,10 +48,15 @@ def turned_frame(axis: Axis) -> NDArray[np.float64]:
     For an axis along a coordinate axis it only permutes axes and signs, so that a turned body has as many zeros as
     before.
     """
-    z = np.array(axis)
-    k = int(np.argmax(np.abs(z)))
-    x = np.zeros(3)
-    x[(k + 1) % 3] = 1.0
-    y = np.cross(z, x)
+    largest = max(range(3), key=lambda k: abs(axis[k]))  # the first of equal ones
+    x = [0.0, 0.0, 0.0]
+    x[(largest + 1) % 3] = 1.0
+    y = np.array(_cross(axis, x))
     y /= np.linalg.norm(y)
-    return np.column_stack([np.cross(y, z), y, z]) + 0.0
+    across = y.tolist()
+    return np.array((_cross(across, axis), across, axis)).T + 0.0
+
+
+def _cross(a: Sequence[float], b: Sequence[float]) -> Axis:
+    """Return the vector product of two vectors: NumPy's takes a hundred times as long for three numbers."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -186,6 +186,7 @@ def _kinds(
         kinds: dict[Hashable, int] = {}
         found: list[Kind] = []
         seen: set[Joint] = set()
+        checked: set[int] = set()
         kind = np.zeros(len(model.joints), np.int64)
         for i, c in enumerate(model.joints):
             has_armature = bool(driven[i])
@@ -194,15 +195,21 @@ def _kinds(
             if number is None:
                 number = kinds[key] = len(found)
                 found.append(Kind(c.type, has_armature, c.mimic is not None, couplings, passive))
-            if c.type not in seen:
+            if c.type not in seen and not (_is_ours(c.type) and number in checked):
                 seen.add(c.type)
                 _check_alike(c.type, found[number].joint, c.name)
+                checked.add(number)
             if has_armature and c.type.nv > 1:
                 _check_armature(c.type, c.armature, c.name)
             kind[i] = number
         if len(found) <= _MOST_KINDS:
             break
     return kind, tuple(found)
+
+
+def _is_ours(joint: Joint) -> bool:
+    """Return True for joint types of the library: one of each kind is enough to check."""
+    return all(type(part).__module__.startswith("ordern.joints.") for part, _ in joint.serial_parts())
 
 
 def _check_alike(joint: Joint, first: Joint, name: str) -> None:
