@@ -50,6 +50,11 @@ def test_transformations_agree_with_numpy() -> None:
         by_q, by_v, by_tau = jacobian(ARM.forward_dynamics, (0, 1, 2))(q[0], v[0], tau[0])
         for found, matrix in ((by_q, D.q), (by_v, D.v), (by_tau, D.tau)):
             assert_close(found, matrix, ROUNDING)
+
+
+@pytest.mark.slow
+def test_second_derivatives() -> None:
+    q, v, tau = map(jnp.asarray, BATCH)
     second = ARM.second_derivatives.forward_dynamics(*BATCH[:, 0]).q_q
     for hessian in (jax.jacfwd(jax.jacrev(ARM.forward_dynamics)), jax.jacrev(jax.jacfwd(ARM.forward_dynamics))):
         assert_close(hessian(q[0], v[0], tau[0]), second, ROUNDING)
@@ -106,3 +111,28 @@ def test_errors_are_in_words() -> None:
         ARM.gravity_force(q + 1j)
     with pytest.raises(on.ArgumentError, match="`threads` must be"):
         ARM.gravity_force(q, threads=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda robot, q, v, tau: robot.derivatives.forward_dynamics(q, v, tau),
+        lambda robot, q, v, tau: robot.derivatives.jacobians(q),
+        lambda robot, q, v, tau: robot.jvp("forward_dynamics", (q, v, tau), (v, None, q)),
+        lambda robot, q, v, tau: robot.vjp("inverse_dynamics", (q, v, tau), tau, wrt=("q", "inertia")),
+        lambda robot, q, v, tau: robot.hessian("kinetic_energy", (q, v), np.ones(len(q))),
+        lambda robot, q, v, tau: robot.second_derivatives.gravity_force(q),
+        lambda robot, q, v, tau: robot.mass_matrix_factors(q),
+        lambda robot, q, v, tau: robot.interpolate(q, v, 0.3),
+        lambda robot, q, v, tau: robot.distance(q, v),
+        lambda robot, q, v, tau: robot.delassus_matrix(q, ["flange"]),
+        lambda robot, q, v, tau: robot.forward_dynamics(q, v, tau, method="conjugate-gradient"),
+    ],
+)
+def test_functions_around_kernels(asked: Any) -> None:
+    robot = on.load("puma560")
+    state = np.random.default_rng(2).standard_normal((3, 2, 6))
+    found = jax.tree.leaves(jax.jit(lambda *x: asked(robot, *x))(*state))
+    for x, y in zip(found, jax.tree.leaves(asked(robot, *state)), strict=True):
+        assert_close(x, y, ROUNDING)

@@ -46,6 +46,16 @@ def test_tracers_vary_a_robot() -> None:
     assert by_gravity.shape == (2, 3)
 
 
+def test_the_numbers_that_vary_are_a_leaf() -> None:
+    varied = ARM.vary(mass={BODY: jnp.array([0.5, 1.0, 2.0])})
+    (leaf,), structure = jax.tree.flatten(varied)
+    assert leaf.shape == varied.variation.values.shape == (3, varied.variation.count)
+    assert structure == jax.tree.structure(ARM.vary(mass={BODY: jnp.array([1.0])})) != jax.tree.structure(ARM)
+    assert jax.tree.unflatten(structure, [2.0 * leaf]).batch_shape == varied.batch_shape == (3,)
+    assert jax.tree.leaves(ARM) == []
+
+
+@pytest.mark.slow
 def test_robots_are_pytrees() -> None:
     varied = ARM.vary(mass={BODY: jnp.array([0.5, 1.0, 2.0])})
     assert varied.batch_shape == (3,)
