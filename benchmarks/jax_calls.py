@@ -7,6 +7,7 @@ and against a loop around a sine. Threads of XLA are at work, so the clock on th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib.util import find_spec
 from typing import Any
 
@@ -18,14 +19,19 @@ from .robots import load, random_state
 CALLS, BATCH, STEPS = 1000, 4096, 100
 
 
+def _double() -> AbstractContextManager[object]:
+    """Return double precision for a while; the function's name depends on the version of JAX."""
+    import jax
+    import jax.experimental
+
+    return jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(True)
+
+
 @benchmark("{robot}.jax.calls", robot=("panda7", "talos"), quick={"robot": ("panda7",)})
 def calls(robot: str) -> Figures:
-    if find_spec("jax") is None:
-        return
-    import jax
-
-    with jax.enable_x64(True):
-        yield from _calls(robot)
+    if find_spec("jax"):
+        with _double():
+            yield from _calls(robot)
 
 
 def _calls(robot: str) -> Figures:
@@ -71,30 +77,33 @@ def _calls(robot: str) -> Figures:
 
 @benchmark("{robot}.jax.rollout", robot=("panda7",))
 def rollouts(robot: str) -> Figures:
-    if find_spec("jax") is None:
-        return
+    if find_spec("jax"):
+        with _double():
+            yield from _rollouts(robot)
+
+
+def _rollouts(robot: str) -> Figures:
     import jax
 
-    with jax.enable_x64(True):
-        machine, rng = load(robot), np.random.default_rng(0)
-        q0, v0 = machine.random(rng, (BATCH,)), np.zeros((BATCH, machine.nv))
-        tau = machine.gravity_force(q0)
-        weights = np.ones((BATCH, 2, machine.nv))
+    machine, rng = load(robot), np.random.default_rng(0)
+    q0, v0 = machine.random(rng, (BATCH,)), np.zeros((BATCH, machine.nv))
+    tau = machine.gravity_force(q0)
+    weights = np.ones((BATCH, 2, machine.nv))
 
-        def end(q: Any, v: Any, tau: Any) -> Any:
-            return machine.rollout(q, v, tau, steps=STEPS, dt=1e-3, every=STEPS)
+    def end(q: Any, v: Any, tau: Any) -> Any:
+        return machine.rollout(q, v, tau, steps=STEPS, dt=1e-3, every=STEPS)
 
-        forward = jax.jit(lambda *x: end(*x).v)
-        gradient = jax.jit(jax.grad(lambda *x: end(*x).v.sum(), (0, 1, 2)))
-        contestants: dict[str, Any] = {
-            "jax": lambda: forward(q0, v0, tau).block_until_ready(),
-            "native": lambda: end(q0, v0, tau),
-            "jax_gradient": lambda: jax.block_until_ready(gradient(q0, v0, tau)),
-            "native_gradient": lambda: end(q0, v0, tau).vjp(v=weights, wrt=("q0", "v0", "tau")),
-        }
-        t = race(contestants, clock=wall_clock)
-        states = BATCH * STEPS
-        yield "ns_per_step", 1e9 * t["jax"].min() / states
-        yield "per_native", ratio(t["jax"], t["native"])
-        yield "gradient.ns_per_step", 1e9 * t["jax_gradient"].min() / states
-        yield "gradient.per_native", ratio(t["jax_gradient"], t["native_gradient"])
+    forward = jax.jit(lambda *x: end(*x).v)
+    gradient = jax.jit(jax.grad(lambda *x: end(*x).v.sum(), (0, 1, 2)))
+    contestants: dict[str, Any] = {
+        "jax": lambda: forward(q0, v0, tau).block_until_ready(),
+        "native": lambda: end(q0, v0, tau),
+        "jax_gradient": lambda: jax.block_until_ready(gradient(q0, v0, tau)),
+        "native_gradient": lambda: end(q0, v0, tau).vjp(v=weights, wrt=("q0", "v0", "tau")),
+    }
+    t = race(contestants, clock=wall_clock)
+    states = BATCH * STEPS
+    yield "ns_per_step", 1e9 * t["jax"].min() / states
+    yield "per_native", ratio(t["jax"], t["native"])
+    yield "gradient.ns_per_step", 1e9 * t["jax_gradient"].min() / states
+    yield "gradient.per_native", ratio(t["jax_gradient"], t["native_gradient"])

@@ -11,15 +11,10 @@ import pytest
 
 import ordern as on
 from tests.tolerances import ROUNDING, assert_close
+from tests.worlds.jax_precision import double, precision  # noqa: F401
 
 ARM = on.load("double-pendulum")
 BATCH = np.random.default_rng(0).standard_normal((3, 5, 2))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _double() -> Any:
-    with jax.enable_x64(True):
-        yield
 
 
 def test_arrays_of_jax_give_arrays_of_jax() -> None:
@@ -32,7 +27,7 @@ def test_arrays_of_jax_give_arrays_of_jax() -> None:
     assert ARM.mass_matrix(jnp.array([0, 1])).dtype == jnp.float64
     single = ARM.mass_matrix(q.astype(jnp.float32))
     assert single.dtype == jnp.float32 and np.array_equal(single, ARM.mass_matrix(BATCH[0].astype(np.float32)))
-    with jax.enable_x64(False):
+    with precision(False):
         assert ARM.mass_matrix(jnp.asarray(BATCH[0])).dtype == jnp.float32
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from jax.test_util import check_grads
 
 import ordern as on
 from ordern.algorithms.registry import find_question
+from tests.worlds.jax_precision import double  # noqa: F401
 
 QUESTIONS = (
     *("inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "passive_force", "coriolis_matrix"),
@@ -30,12 +30,6 @@ ROBOTS: dict[str, Callable[[], on.Robot]] = {
     "mixed chain": lambda: on.chain(3, [on.Universal, on.Cylindrical, on.Planar]),
     "tree": lambda: on.tree(4),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _double() -> Any:
-    with jax.enable_x64(True):
-        yield
 
 
 def _check(robot: on.Robot, question: str, order: int = 1) -> None:

@@ -11,12 +11,7 @@ import pytest
 
 import ordern as on
 from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, assert_close
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _double() -> Any:
-    with jax.enable_x64(True):
-        yield
+from tests.worlds.jax_precision import double  # noqa: F401
 
 
 def _start(robot: on.Robot, rng: np.random.Generator) -> tuple[Any, Any]:

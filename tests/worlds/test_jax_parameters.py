@@ -12,16 +12,11 @@ from jax.test_util import check_grads
 
 import ordern as on
 from tests.tolerances import FINITE_DIFFERENCE, ROUNDING, assert_close
+from tests.worlds.jax_precision import double  # noqa: F401
 
 ARM = on.load("double-pendulum")
 BODY = ARM.bodies[1].name
 Q, V, A = np.random.default_rng(0).standard_normal((3, 2))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _double() -> Any:
-    with jax.enable_x64(True):
-        yield
 
 
 def _forces(mass: Any, armature: Any, gravity: Any, fold: bool = False) -> Any:

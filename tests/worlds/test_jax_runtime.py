@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.export
@@ -18,6 +17,7 @@ import pytest
 
 import ordern as on
 from ordern.worlds.jax import handlers
+from tests.worlds.jax_precision import double, precision  # noqa: F401
 
 ARM = on.load("double-pendulum")
 
@@ -40,10 +40,8 @@ for check in (True, False):
     found = jax.jit(sharded)(q, v, tau[0])
     assert len(found.sharding.device_set) == 2
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-def parts(q, v, tau):
-    by_q, by_tau = gradient(q, v, jax.lax.pcast(tau, "batch", to="varying"))
-    return by_q, jax.lax.psum(by_tau, "batch")
-sharded = jax.shard_map(parts, mesh=mesh, in_specs=(rows, rows, whole), out_specs=(rows, whole))
+# tau is the same on all devices, so its gradient is the sum over them
+sharded = jax.shard_map(gradient, mesh=mesh, in_specs=(rows, rows, whole), out_specs=(rows, whole))
 for x, y in zip(jax.jit(sharded)(q, v, tau[0]), slope):
     np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
 print("same")
@@ -57,12 +55,6 @@ robot.forward_dynamics(*(jax.numpy.zeros(2),) * 3)  # tells JAX the function of 
 function = jax.export.deserialize(bytearray(open(sys.argv[1], "rb").read()))
 np.save(sys.argv[2], function.call(np.ones((4, 2)), np.ones((4, 2)), np.ones((4, 2))))
 """
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _double() -> Any:
-    with jax.enable_x64(True):
-        yield
 
 
 def _python(code: str, *arguments: str, **variables: str) -> str:
@@ -109,7 +101,7 @@ def test_calls_from_several_threads_do_not_mix() -> None:
 
     def run(k: int) -> None:
         expected = ARM.forward_dynamics(*batches[k])
-        with jax.enable_x64(True):  # which each thread has for itself
+        with precision(True):  # which each thread has for itself
             for _ in range(40):
                 if not np.array_equal(function(*batches[k]), expected):
                     wrong.append(k)
