@@ -55,7 +55,7 @@ def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Ro
     same = {what: _unchanged(xp, robot, change) for what, change in changes.items() if what != "placement"}
     if placed:
         same["placement"] = {name: _first(x.shape[-1]) for name, x in placed.items()}
-    made = own.vary(**same)
+    made = _made(own, same, {name: x.shape[-1] for name, x in placed.items()})
     fields = _fields(xp, robot, made)
     for name, x in placed.items():
         field, rows = placed_rows(own, name)
@@ -134,6 +134,12 @@ def _placed(xp: Arrays, robot: Robot, own: Robot, change: Any) -> dict[str, Any]
 def _first(count: int) -> Callable[[Any], Any]:
     """Return a function that gives the first numbers of an array."""
     return lambda now: now[..., :count]
+
+
+def _made(own: Robot, same: dict[str, Any], placed: dict[str, int]) -> Robot:
+    """Return a robot with changes that leave numbers as they are; it is made once for the same names."""
+    names = tuple((what, tuple(x) if isinstance(x, Mapping) else None) for what, x in same.items())
+    return own._kernels.kept(("varied", names, tuple(placed.items())), lambda: own.vary(**same))
 
 
 def _refuse(robot: Robot, what: str, fold: bool) -> None:

@@ -42,10 +42,8 @@ def total_mass(robot: Robot) -> Any:
 def _arrays(robot: Robot, changes: Mapping[str, Any]) -> Arrays:
     """Return the functions of PyTorch, for numbers of the data type and device of the tensors."""
     now = () if robot.variation is None else (robot.variation.values,)
-    found = dict(enumerate((*_tensors_in(changes), *(x for x in now if isinstance(x, Tensor)))))
-    like = tensors_of("vary", {f"tensor {k + 1} of the changes": x for k, x in found.items()} or {"": torch.zeros(1)})[
-        0
-    ]
+    found = [*_tensors_in(changes), *(x for x in now if isinstance(x, Tensor))]
+    like = tensors_of("vary", {f"tensor {k + 1} of the changes": x for k, x in enumerate(found)})[0]
 
     def array(x: Any) -> Tensor:
         return torch.as_tensor(x if isinstance(x, Tensor) else np.asarray(x, float)).to(like)
@@ -94,5 +92,6 @@ def _possible(robot: Robot, made: Robot) -> Robot:
     values: Any = made.variation.values  # type: ignore[union-attr]
     if is_plain(values) and values.device.type == "cpu" and type(values) is Tensor:
         numbers = with_values(made, values.detach().numpy().astype(float))
-        require_possible(robot, parameters_of(fixed_model(numbers)), numbers.parameters)
+        fixed = robot.parameters if robot.variation is None else parameters_of(fixed_model(numbers))
+        require_possible(robot, fixed, numbers.parameters)
     return made
