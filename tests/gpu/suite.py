@@ -290,6 +290,12 @@ def rollouts() -> str:
         robot.rollout(*single, every=1000, device="cuda")
         taken = time.perf_counter() - begun
         told.append(f"{name} {n * 1000 / taken / 1e9:.3g} G steps/s float32")
+    for name in ("four-bar", "stewart-platform"):
+        robot = on.load(name)
+        q = np.tile(robot.assemble().q, (40, 1))
+        expected = robot.rollout(q, 0.0 * q[:, : robot.nv], None, 20).q
+        found = robot.rollout(q, 0.0 * q[:, : robot.nv], None, 20, device="cuda").q
+        assert np.abs(found - expected).max() < 1e-9, (name, np.abs(found - expected).max())
     study = on.Ensemble(
         on.load("puma560"), members=1000, steps=50, block=256, starts={"q": on.distributions.uniform(-1, 1)}
     )

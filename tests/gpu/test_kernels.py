@@ -61,7 +61,7 @@ def test_batches_beyond_the_memory_of_the_device_go_in_pieces(
     expected = robot.forward_dynamics(q, v, tau)
     assert q.nbytes * 4 > gpu.memory
     np.testing.assert_array_equal(robot.forward_dynamics(q, v, tau, device="cuda"), expected)
-    assert sum(n for n, _ in gpu.launched) == 7001 and len({stream for _, stream in gpu.launched}) == 2
+    assert sum(n for n, _ in gpu.launched) == 7001 and len({stream for _, stream in gpu.launched}) >= 2
     np.testing.assert_array_equal(
         robot.forward_dynamics(q.reshape(7001, 1, 2), v[:2], tau[0], device="cuda"),
         robot.forward_dynamics(q.reshape(7001, 1, 2), v[:2], tau[0]),

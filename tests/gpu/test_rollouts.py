@@ -78,6 +78,8 @@ def test_what_is_not_for_gpus_says_so(robot: on.Robot, gpu: StandIn) -> None:
     ):
         with pytest.raises(on.ArgumentError, match=f"rollout of 'double-pendulum': {what} is not for GPUs"):
             robot.rollout(np.ones(2), np.zeros(2), None, 5, device="cuda", **settings)  # type: ignore[arg-type]
+    with pytest.raises(on.ArgumentError, match="200 freedoms, and steps on a GPU are straight-line code"):
+        on.chain(200).rollout(np.ones(200), np.zeros(200), None, 5, device="cuda")
     with pytest.raises(on.ArgumentError, match="`device` must be"):
         robot.rollout(np.ones(2), np.zeros(2), None, 5, device="gpu")
 

@@ -1,8 +1,8 @@
 """Batches of NumPy arrays on a GPU, in pieces whose copies and computations overlap.
 
-Each piece goes through one of two slots: it is copied into pinned memory, from there to the device, computed, copied
-back to pinned memory, and from there to the result. While the device works on one slot, this machine fills and empties
-the other. So a batch may be larger than the memory of the device.
+Each piece goes through a slot: it is copied into pinned memory, from there to the device, computed, copied back to
+pinned memory, and from there to the result. There are some slots, each with a thread and a stream: while the device
+works on one, this machine fills and empties the others. So a batch may be larger than the memory of the device.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MOST, _LEAST = 32 << 20, 1 << 20
 _PIECES = 4
 """Into at least so many pieces a batch is cut, if they are not too small."""
 _ALIGNED = 256
-_WORTH_A_THREAD = 1 << 20
-"""Bytes of a copy within this machine that are worth another thread."""
+_SLOTS = 4
+"""Pieces that are under way at a time: each has a thread, since one thread copies slower than the device."""
 
 
 class Rows:
@@ -171,9 +171,11 @@ class Pieces:
 
     def go(self) -> None:
         """Compute all pieces; if the memory of the device does not suffice, try smaller ones."""
-        slots = [self._slots.take() for _ in range(2 if self.count > self.states else 1)]
+        slots = [self._slots.take()]
         try:
             while True:
+                wanted = min(_SLOTS, max(2, cores()), -(-self.count // self.states))
+                slots += [self._slots.take() for _ in range(wanted - len(slots))]
                 try:
                     offsets, end, workspace = self._places()
                     for slot in slots:
@@ -183,25 +185,20 @@ class Pieces:
                     if e.code != OUT_OF_MEMORY or self.states == 1 or end < _LEAST // 64:
                         raise
                     self.states = max(1, self.states // 2)
-                    if len(slots) == 1:
-                        slots.append(self._slots.take())
-            self._run(slots, offsets, end, workspace)
+            free = list(slots)
+
+            def piece(start: int) -> None:
+                slot, stop = free.pop(), min(start + self.states, self.count)
+                self._begin(slot, (start, stop), offsets, end, workspace)
+                self._collect(slot, (start, stop), offsets, end, workspace)
+                free.append(slot)
+
+            shared_out(piece, range(0, self.count, self.states), len(slots))
         finally:
             for slot in slots:
                 with suppress(GpuError):  # copies into its memory may be under way, after an error or an interrupt
                     slot.stream.synchronise()
                 self._slots.give(slot)
-
-    def _run(self, slots: list[_Slot], offsets: list[int], end: int, workspace: int) -> None:
-        under_way: list[tuple[int, int] | None] = [None] * len(slots)
-        for k, start in enumerate(range(0, self.count, self.states)):
-            turn = k % len(slots)
-            self._collect(slots[turn], under_way[turn], offsets, end, workspace)
-            piece = under_way[turn] = start, min(start + self.states, self.count)
-            self._begin(slots[turn], piece, offsets, end, workspace)
-        last = -(-self.count // self.states)
-        for k in range(last, last + len(slots)):
-            self._collect(slots[k % len(slots)], under_way[k % len(slots)], offsets, end, workspace)
 
     def _begin(self, slot: _Slot, piece: tuple[int, int], offsets: list[int], end: int, workspace: int) -> None:
         """Fill a slot, and put its copies and its kernel into its stream."""
@@ -209,7 +206,7 @@ class Pieces:
         (start, stop), stream, inputs = piece, slot.stream.handle, len(self.rows)
         for rows, offset in zip(self.rows, offsets, strict=False):
             into = pinned.array(offset, (1 if rows.one else stop - start, rows.count), self.dtype)
-            _copied(into, rows, start, stop)
+            rows.fill(into, start, stop)
         strides = [0 if r.one else r.count for r in self.rows] + self.widths
         places = [(block.address + k, stride) for k, stride in zip(offsets, strides, strict=True)]
         room = block.address + end if workspace else 0
@@ -223,30 +220,12 @@ class Pieces:
                 call("cuMemcpyDtoHAsync_v2", pinned.address + at, block.address + at, size, stream, doing=doing)
         slot.ready.record(stream)
 
-    def _collect(
-        self, slot: _Slot, piece: tuple[int, int] | None, offsets: list[int], end: int, workspace: int
-    ) -> None:
+    def _collect(self, slot: _Slot, piece: tuple[int, int], offsets: list[int], end: int, workspace: int) -> None:
         """Wait for a slot, and copy its part of the results."""
-        if piece is None:
-            return
         slot.ready.wait(self.doing)
         pinned, _ = slot.grow(end, end + workspace, self.doing)
         start, stop = piece
         for result, at in zip(self.results, offsets[len(self.rows) :], strict=True):
             width = result.shape[1]
             found = pinned.array(at, (stop - start, width), self.dtype)
-            _copied(result[start:stop], Rows(found, (width,), (stop - start,)), 0, stop - start)
-
-
-def _copied(into: AnyArray, rows: Rows, start: int, stop: int) -> None:
-    """Copy rows, with several threads if there are many."""
-    threads = 1 if rows.one else min(cores(), into.nbytes // _WORTH_A_THREAD)
-    if threads < 2:
-        rows.fill(into, start, stop)
-        return
-    per = -(-(stop - start) // threads)
-    shared_out(
-        lambda k: rows.fill(into[k : k + per], start + k, min(start + k + per, stop)),
-        range(0, stop - start, per),
-        threads,
-    )
+            np.copyto(result[start:stop], found)

@@ -29,11 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["DeviceRollout", "device_loop", "device_parameters", "rollout_there", "steps_there"]
 
 
+_MOST_FREEDOMS = 150
+"""Freedoms up to which the driver compiles the code of a step in some tens of seconds."""
+
+
 def device_loop(
     robot: Robot, method: str, dynamics: str | None, dtype: np.dtype[Any], given: frozenset[str], device: str | Device
 ) -> DeviceLoop:
     """Return the loop of a robot on a device; `given` has the names of the arguments over time. It is made once."""
     found = find_device(device)
+    if robot.nv > _MOST_FREEDOMS:
+        raise ArgumentError(
+            f"rollout of {robot.name!r}: it has {robot.nv} freedoms, and steps on a GPU are straight-line code, which "
+            f"is for at most {_MOST_FREEDOMS}; leave the device out"
+        )
     feedback, external = "goal" in given, "external" in given
 
     def make() -> DeviceLoop:
