@@ -28,6 +28,7 @@ if GPU:
 
     torch.manual_seed(0)
     tool = tool.on("cuda")
+xp: Any = torch if GPU else np
 rng = np.random.default_rng(0)
 
 
@@ -51,7 +52,9 @@ def improved(q: Any, v: Any, plan: Any, goal: Any) -> Any:
     run = robot.rollout(there(q), there(v), (plan + more) @ M + bias, dt=DT, every=EVERY)
     apart = ((tool(run.q[:, 1:])[..., :3, 3] - goal) ** 2).sum(-1)
     cost = apart.sum(-1) + apart[:, -1] + 1e-3 * (run.v[:, 1:] ** 2).sum(-1).sum(-1)
-    weights = (torch if GPU else np).exp(-20.0 * (cost - cost.min()) / (cost.mean() - cost.min()))
+    fine = xp.isfinite(cost)  # the wildest samples may diverge
+    cost = xp.where(fine, cost, cost[fine].max())
+    weights = xp.exp(-20.0 * (cost - cost.min()) / (cost.mean() - cost.min()))
     return plan + (weights / weights.sum() @ more.reshape(SAMPLES, -1)).reshape(HORIZON, -1)
 
 
@@ -66,7 +69,7 @@ for k in range(STEPS):
     times.append(time.perf_counter() - begun)
     moved = robot.rollout(q, v, tau, 1, DT)
     q, v = moved.q[-1], moved.v[-1]
-    plan = (torch if GPU else np).concatenate([plan[1:], plan[-1:]])
+    plan = xp.concatenate([plan[1:], plan[-1:]])
     if k % 10 == 9:
         apart = np.linalg.norm(robot.pose(q, robot.bodies[-1].name)[:3, 3] - goal)
         print(f"{k + 1:4d} steps: {1e3 * apart:6.1f} mm from the goal, {1.0 / np.median(times):6.1f} plans a second")

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import ordern.gpu as gpu_module
-from ordern.cli import main
-from ordern.cli.bench_gpu import robot_lines
+from ordern.cli import bench_gpu, main
 
 from . import suite
 from .stand_in import StandIn
@@ -37,16 +36,21 @@ def test_doctor_needs_no_gpu(
 
 
 @pytest.mark.slow
-def test_bench_tells_rates_and_bounds(gpu: StandIn, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bench_tells_rates_and_bounds(
+    gpu: StandIn, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_gpu, "_TRAJECTORIES", 64)
     assert main(["bench", "gpu", "double-pendulum", "--batch", "1000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["device"]["name"] == "Stand-in" and found["device"]["peak"]["float32"] == pytest.approx(
         2.03e12, rel=1e-2
     )
     rows = found["robots"][0]["rows"]
-    assert len(rows) == 8 and rows[0]["states"] == pytest.approx(2e4)  # a kernel takes 50 ms
+    assert (
+        len(rows) == 10 and rows[-1]["function"] == "rollout (a step)" and rows[0]["states"] == pytest.approx(2e4)
+    )  # a kernel takes 50 ms
     assert rows[0]["bytes"] == pytest.approx(2e4 * 8 * 4) and rows[0]["bound"].startswith("latency")
-    assert "latency: 12 %" in "\n".join(robot_lines(found["robots"][0]))
+    assert "latency: 12 %" in "\n".join(bench_gpu.robot_lines(found["robots"][0]))
 
 
 def test_the_suite_finds_errors(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

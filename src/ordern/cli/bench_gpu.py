@@ -20,6 +20,9 @@ __all__ = ["QUESTIONS", "described", "run"]
 QUESTIONS = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "forward_dynamics_derivatives")
 _USUAL = ("puma560", "quadruped")
 _STATES = 1 << 20
+_TRAJECTORIES, _STEPS = 1 << 16, 1000
+_MOST_STEPPED = 60
+"""Freedoms up to which rollouts are measured: the code of longer robots takes long to compile."""
 
 
 def run(args: argparse.Namespace, robots: list[str]) -> int:
@@ -72,7 +75,34 @@ def measured_robot(robot: Robot, device: Device, states: int) -> dict[str, Any]:
             made = time.perf_counter() - begun
             rate = measured(kernel, states, dtype)
             rows.append({"function": question, "dtype": dtype, "first_call": made, **asdict(rate)})
+    if robot.nv <= _MOST_STEPPED and not robot.nc:
+        rows += [_rollout(robot, device, dtype) for dtype in ("float32", "float64")]
     return {"robot": robot.name, "nv": robot.nv, "states": states, "rows": rows}
+
+
+def _rollout(robot: Robot, device: Device, dtype: str) -> dict[str, Any]:
+    """Return what steps of semi-implicit Euler reach, of many trajectories of which the last state is kept."""
+    import numpy as np
+
+    from ..gpu import array
+    from ..gpu.device import Event
+    from ..gpu.measure import rated
+    from ..simulate.rollout_device import device_loop
+
+    begun, kind = time.perf_counter(), np.dtype(dtype)
+    loop = device_loop(robot, "semi-implicit-euler", None, kind, frozenset(), device)
+    made = time.perf_counter() - begun
+    q = array(robot.random(np.random.default_rng(0), (_TRAJECTORIES,)), kind, device)
+    v = array(np.zeros((_TRAJECTORIES, robot.nv)), kind, device)
+    marks, times = [Event(device, timed=True) for _ in range(2)], []
+    for _ in range(3):
+        marks[0].record(device.stream.handle)
+        robot.rollout(q, v, None, _STEPS, 1e-4, every=_STEPS)
+        marks[1].record(device.stream.handle)
+        marks[1].wait(loop.doing)
+        times.append(marks[1].seconds_since(marks[0]))
+    rate = rated(loop.loaded, kind, _TRAJECTORIES * _STEPS / max(min(times), 1e-9), 0)
+    return {"function": "rollout (a step)", "dtype": dtype, "first_call": made, **asdict(rate)}
 
 
 def _dtype(name: str) -> Any:

@@ -97,9 +97,13 @@ class _Torch(Library):
 
     def __init__(self) -> None:
         self._torch: Any = sys.modules["torch"]
+        self._devices = [self._torch.device("cuda", k) for k in range(self._torch.cuda.device_count())]
+        self._raw = getattr(self._torch._C, "_cuda_getCurrentRawStream", None)  # ten times quicker than the public way
         self._types: dict[Any, np.dtype[Any]] = {self._torch.float32: _SINGLE, self._torch.float64: _DOUBLE}
 
     def stream(self, device: Device) -> int:
+        if self._raw is not None:
+            return int(self._raw(device.number))
         return int(self._torch.cuda.current_stream(device.number).cuda_stream)
 
     def key(self, x: Any) -> Any:
@@ -125,11 +129,11 @@ class _Torch(Library):
         return View(x.data_ptr(), tuple(x.shape), tuple(x.stride()), dtype, device.number, x)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Any:
-        kind = self._torch.float32 if dtype == _SINGLE else self._torch.float64
-        return self._torch.empty(shape, dtype=kind, device=f"cuda:{device.number}")
+        kind = self._torch.float32 if dtype.itemsize == 4 else self._torch.float64
+        return self._torch.empty(shape, dtype=kind, device=self._devices[device.number])
 
     def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
-        return self._torch.as_tensor(np.array(x, dtype), device=f"cuda:{device.number}")
+        return self._torch.as_tensor(np.array(x, dtype), device=self._devices[device.number])
 
     def packed(self, x: Any, asking: str, name: str) -> Any:
         return x.contiguous()

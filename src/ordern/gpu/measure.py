@@ -13,7 +13,7 @@ from .code import Loaded
 from .device import Event
 from .kernel import DeviceKernel
 
-__all__ = ["Rate", "measured"]
+__all__ = ["Rate", "measured", "rated"]
 
 _SECONDS = 0.1
 """The time of one measurement."""
@@ -64,7 +64,7 @@ def measured(kernel: DeviceKernel, states: int, dtype: str) -> Rate:
     seconds = _seconds(kernel, given, out)
     loaded = kernel.program.loaded(kind)
     moved = kind.itemsize * (math.prod(a.output) + sum(math.prod(s) for s in a.shapes))
-    return _rate(loaded, kind, states / seconds, moved)
+    return rated(loaded, kind, states / seconds, moved)
 
 
 def _seconds(kernel: DeviceKernel, given: list[Any], out: Any) -> float:
@@ -82,7 +82,8 @@ def _seconds(kernel: DeviceKernel, given: list[Any], out: Any) -> float:
     return min(times)
 
 
-def _rate(loaded: Loaded, dtype: np.dtype[Any], states: float, moved: int) -> Rate:
+def rated(loaded: Loaded, dtype: np.dtype[Any], states: float, moved: int) -> Rate:
+    """Return what code reaches that computes so many states per second, with so many bytes for each."""
     device, binary = loaded.device, loaded.binary
     peak, bandwidth = device.peak(dtype.name), device.bandwidth
     most = device.attribute("threads_per_multiprocessor")
