@@ -193,3 +193,18 @@ def test_threads_share_a_device(robot: on.Robot, gpu: StandIn) -> None:
     for x, y in zip(found, expected, strict=True):
         np.testing.assert_array_equal(x, y)
     assert not any(gpu.contexts.values())
+
+
+def test_old_gpus_are_left_out_and_named(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = StandIn.cuDeviceGetAttribute
+
+    def attribute(self: StandIn, out: Any, number: int, device: int) -> int:
+        found = told(self, out, number, device)
+        if device == 0 and number == 75:  # the first device is of an earlier generation
+            out._obj.value = 6
+        return found
+
+    monkeypatch.setattr(StandIn, "cuDeviceGetAttribute", attribute)
+    assert [d.number for d in og.devices()] == [1]
+    with pytest.raises(on.GpuError, match=r"Stand-in \(device 0\) has compute capability 6.0, and ordern needs 7.0"):
+        og.find_device("cuda")

@@ -37,7 +37,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="estimate time and size, with --resume of what is left")
     parser.add_argument("--members", type=count, metavar="N", help="members, in the place of the number in the file")
     parser.add_argument(
-        "--engine", choices=("threads", "dask"), default="threads", help="what runs members; threads unless given"
+        "--engine",
+        choices=("threads", "gpu", "dask"),
+        default="threads",
+        help="what runs members; threads unless given",
     )
     parser.add_argument(
         "--workers", type=count, metavar="N", help="threads, or processes of Dask; all cores unless given"

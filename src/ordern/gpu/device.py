@@ -205,11 +205,16 @@ _finding = threading.Lock()
 
 
 def devices() -> list[Device]:
-    """Return all NVIDIA GPUs of this machine; an empty list if there is no driver or no GPU."""
+    """Return all NVIDIA GPUs of this machine that can be used; an empty list if there is no driver or no GPU."""
     try:
-        return [_device(k) for k in range(driver().integer("cuDeviceGetCount"))]
+        count = driver().integer("cuDeviceGetCount")
     except GpuError:
         return []
+    found = []
+    for k in range(count):
+        with suppress(GpuError):  # an old one among others
+            found.append(_device(k))
+    return found
 
 
 def find_device(device: str | int | Device = "cuda") -> Device:

@@ -91,7 +91,7 @@ def _registered(operator: Operator, dtype: str) -> str:
 def cuda_handler(operator: Operator, dtype: str) -> tuple[int, Any]:
     """Return the address of a handler of an operator, and what must live as long as XLA may call it."""
     kind = np.dtype(dtype)
-    loaded = [Program.of(operator.runner, device).loaded(kind) for device in devices()[:_MOST_DEVICES]]
+    loaded = [Program.of(operator.runner, device).loaded(kind) for device in devices() if device.number < _MOST_DEVICES]
     binary, driver = loaded[0].binary, loaded[0].device.driver
     shapes = [x.shape for x in operator.inputs]
     if operator.numbers is not None:
@@ -105,7 +105,8 @@ def cuda_handler(operator: Operator, dtype: str) -> tuple[int, Any]:
     words[_LAUNCH], words[_GET_DEVICE] = driver.address("cuLaunchKernel"), driver.address("cuCtxGetDevice")
     words[_BLOCK], words[_STATES], words[_SHARED] = binary.block, binary.states, binary.shared_bytes
     words[_MOST_BLOCKS], words[_SCRATCH] = loaded[0].most_blocks, int(binary.workspace > 0)
-    for k, x in enumerate(loaded):
+    for x in loaded:
+        k = x.device.number
         words[_FUNCTIONS + k], words[_DEVICE_TABLES + k] = x.function, x.tables_address
     beyond = np.array(words, np.int64)
     context = np.array([*words[:_TABLES], *sizes, *sizes], np.int64)  # as `_describe` reads it; strides are in numbers
