@@ -207,6 +207,14 @@ class BodyArrays:
         IA has a row for each of the bodies.
         """
         n, nv = len(bodies), self.S.shape[-1]
+        if self._one_group and self.groups[0].kind.joint.nv == nv:
+            group, places = self.groups[0], self._place[bodies]
+            rows, q = (x[places] if len(x) > 1 else x for x in (group.rows, self._given[0][0]))
+            parts = self.tree.run(self._released(group), rows, q, IA)
+            shapes = (6, nv), (nv, nv), (6, 6)
+            if all(x.shape == (n, *self._batch, *shape) for x, shape in zip(parts, shapes, strict=True)):
+                G, Di, Ia = parts
+                return G, Di, Ia
         G, Di, Ia = self.zeros(n, 6, nv), self.zeros(n, nv, nv), self.zeros(n, 6, 6)
         for number in np.unique(self._group[bodies]):
             group, inside = self.groups[number], self._inside(bodies, number)
@@ -223,6 +231,10 @@ class BodyArrays:
 
         Return the results of all bodies, padded by zeros.
         """
+        if self._one_group:
+            parts = self.tree.run(make(self.groups[0]), self.groups[0].rows, *self._given[0][:inputs])
+            if all(x.shape == (self.count, *self._batch, *shape) for x, shape in zip(parts, shapes, strict=True)):
+                return parts
         found = tuple(self.zeros(self.count, *shape) for shape in shapes)
         for group, given in zip(self.groups, self._given, strict=True):
             parts = self.tree.run(make(group), group.rows, *given[:inputs])
@@ -306,6 +318,11 @@ class BodyArrays:
         numbers = tuple(x if same else None for x, same in zip(rows[0].tolist(), alike, strict=True))
         varying = rows[:, ~alike].astype(self.dtype).reshape(len(bodies), *(1 for _ in self._batch), -1)
         return Group(number, self.tree.index(int(bodies[0])), bodies, numbers, varying)
+
+    @property
+    def _one_group(self) -> bool:
+        """True if one formula serves all bodies, more than one: then its results need not be put together."""
+        return self._numbers and len(self.groups) == 1 and self.count > 1
 
     def _inside(self, bodies: Array, number: int) -> Any:
         """Return the places of the bodies of a group among some bodies."""
