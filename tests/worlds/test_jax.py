@@ -109,6 +109,31 @@ def test_errors_are_in_words() -> None:
 
 
 @pytest.mark.slow
+def test_rarer_transformations() -> None:
+    q, v, tau = (jnp.asarray(x[0]) for x in BATCH)
+
+    def cost(q: Any) -> Any:
+        return jnp.sin(ARM.forward_dynamics(q, v, tau)).sum()
+
+    expected = jax.grad(cost)(q)
+    assert_close(jax.grad(jax.checkpoint(cost))(q), expected, ROUNDING)
+    with jax.disable_jit():
+        assert_close(jax.grad(cost)(q), expected, ROUNDING)
+    assert_close(jax.linearize(cost, q)[1](v), expected @ v, ROUNDING)
+    by_forward = jax.grad(lambda q: jax.jvp(cost, (q,), (v,))[1])(q)
+    assert_close(by_forward, jax.hessian(cost)(q) @ v, ROUNDING)
+    (transposed,) = jax.linear_transpose(lambda x: ARM.mass_matrix_product(q, x), v)(tau)
+    assert_close(transposed, ARM.mass_matrix(q) @ tau, ROUNDING)
+    third = jax.jacfwd(jax.jacfwd(jax.jacrev(ARM.potential_energy)))(q)
+    assert_close(third, jax.jacrev(jax.hessian(ARM.potential_energy))(q), ROUNDING)
+    assert_close(jax.lax.map(ARM.gravity_force, BATCH[0]), ARM.gravity_force(BATCH[0]), ROUNDING)
+    slope = jax.grad(lambda x: ARM.potential_energy([x, 2.0 * x]))(0.3)
+    assert_close(slope, ARM.gravity_force([0.3, 0.6]) @ [1.0, 2.0], ROUNDING)
+    with jax.checking_leaks():
+        jax.jit(jax.grad(lambda m: ARM.vary(mass=m).gravity_force(q).sum()))(jnp.ones(2))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

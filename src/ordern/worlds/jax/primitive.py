@@ -184,7 +184,8 @@ def _now(*operands: Any, operator: Operator, threads: int | None) -> Any:
     made: dict[Any, Any] = operator.__dict__.setdefault("_jax_calls", {})
     if threads not in made:
         made[threads] = jax.jit(lambda *xs: answer_p.bind(*xs, operator=operator, threads=threads))
-    return made[threads](*operands)
+    with jax.disable_jit(False):  # where users have disabled it, this would call itself for ever
+        return made[threads](*operands)
 
 
 answer_p.def_impl(_now)
