@@ -60,6 +60,9 @@ def test_numbers_arrays_lists_and_tensors_go_together() -> None:
     assert ARM.forward_dynamics(q.float(), v, tau).dtype == torch.float64
     assert np.array_equal(ARM.integrate(q, v, 0.1), ARM.integrate(q.numpy(), v.numpy(), 0.1))
     assert ARM.static_torque(q.float()).dtype == torch.float32
+    pushed = {ARM.bodies[-1].name: np.ones(6)}
+    expected = ARM.forward_dynamics(q.numpy(), v.numpy(), tau.numpy(), external=pushed)
+    assert_close(ARM.forward_dynamics(q, v, tau, external=pushed), expected, ROUNDING)
 
 
 def test_gradients_of_arguments_that_broadcast_are_summed() -> None:

@@ -22,10 +22,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "many frames": lambda q, v, tau: ARM.poses(q, ["flange", "hand"]),
     "forces by name": lambda q, v, tau: ARM.inverse_dynamics(q, v, tau, external={"flange": q}),
     "in place": lambda q, v, tau: ARM.gravity_force(q, out=torch.empty_like(v)),
+    "arrays of NumPy": lambda q, v, tau: ARM.inverse_dynamics(q, v, ZEROS, external={"flange": np.ones(6)}),
+    "a product of derivatives": lambda q, v, tau: ARM.vjp("gravity_force", (q,), v).q,
     "a kernel": lambda q, v, tau: KERNEL(q),
     "a transform": lambda q, v, tau: torch.func.grad(lambda x: ARM.kinetic_energy(x, v))(q),
     "a map": lambda q, v, tau: torch.vmap(ARM.com)(torch.stack([q, v])),
 }
+ZEROS = np.zeros(6)
 KERNEL = ARM.kernel("mass_matrix")
 
 

@@ -10,8 +10,10 @@ method itself runs, and the operators of `library` enter the graph.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...kernel.tracing import READERS
@@ -19,63 +21,74 @@ from ...model.variation import with_values
 
 __all__ = ["traced"]
 
-_CALLS: dict[str, tuple[Any, str, Any, Any, bool]] = {}
-"""The calls in compiled graphs: the robot, the name of its method, the arguments, with marks for tensors, and whether
-the first tensor has the parameters of the robot."""
-_MARK = "tensor of a compiled call"
+_CALLS: dict[str, tuple[Any, str, Any, Any, bool, int]] = {}
+"""The calls in compiled graphs: the robot, the name of its method, the arguments, with marks for tensors and arrays,
+whether the first tensor has the parameters of the robot, and the number of tensors."""
+_TENSOR, _ARRAY = "tensor of a compiled call", "array of a compiled call"
 
 
 def traced(robot: Any, name: str, given: Any, named: Any) -> Any:
     """Return the answer of a method of a robot while the compiler reads it."""
     tensors: list[torch.Tensor] = []
-    variation = getattr(robot, "variation", None)
-    if variation is not None:
-        _marked(variation.values, tensors)
-    varied = len(tensors) > 0
-    key = _remembered(robot, name, _marked(given, tensors), _marked(named, tensors), varied)
-    return _run(key, *tensors)
+    arrays: list[torch.Tensor] = []
+    variation: Any = getattr(robot, "variation", None)
+    varied = variation is not None and isinstance(variation.values, torch.Tensor)
+    if varied:
+        tensors.append(variation.values)
+    marked = _marked(given, tensors, arrays), _marked(named, tensors, arrays)
+    key = _remembered(robot, name, *marked, varied, len(tensors))
+    return _run(key, *tensors, *arrays)
 
 
-def _marked(x: Any, tensors: list[torch.Tensor]) -> Any:
-    """Return arguments with marks in the place of tensors, which are added to a list."""
+def _marked(x: Any, tensors: list[torch.Tensor], arrays: list[torch.Tensor]) -> Any:
+    """Return arguments with marks in the place of tensors and NumPy arrays, which are added to lists."""
     if isinstance(x, torch.Tensor):
         tensors.append(x)
-        return (_MARK, len(tensors) - 1)
+        return (_TENSOR, len(tensors) - 1)
+    if isinstance(x, np.ndarray):
+        arrays.append(torch.as_tensor(x))
+        return (_ARRAY, len(arrays) - 1)
     if isinstance(x, dict):
-        return {name: _marked(y, tensors) for name, y in x.items()}
+        return {name: _marked(y, tensors, arrays) for name, y in x.items()}
     if isinstance(x, list):
-        return [_marked(y, tensors) for y in x]
+        return [_marked(y, tensors, arrays) for y in x]
     if isinstance(x, tuple):
-        return tuple([_marked(y, tensors) for y in x])
+        return tuple([_marked(y, tensors, arrays) for y in x])
     return x
 
 
-def _filled(x: Any, tensors: tuple[torch.Tensor, ...]) -> Any:
+def _filled(x: Any, tensors: Sequence[torch.Tensor], arrays: Sequence[torch.Tensor]) -> Any:
     """Return arguments with tensors in the place of marks."""
     if isinstance(x, dict):
-        return {name: _filled(y, tensors) for name, y in x.items()}
+        return {name: _filled(y, tensors, arrays) for name, y in x.items()}
     if isinstance(x, list):
-        return [_filled(y, tensors) for y in x]
+        return [_filled(y, tensors, arrays) for y in x]
     if isinstance(x, tuple):
-        return tensors[x[1]] if x[:1] == (_MARK,) else tuple(_filled(y, tensors) for y in x)
+        if x[:1] in ((_TENSOR,), (_ARRAY,)):
+            return (tensors if x[0] == _TENSOR else arrays)[x[1]]
+        return tuple(_filled(y, tensors, arrays) for y in x)
     return x
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
-def _remembered(robot: Any, name: str, given: Any, named: Any, varied: bool) -> str:
+def _remembered(robot: Any, name: str, given: Any, named: Any, varied: bool, count: int) -> str:
     """Keep a call, and return its key. The compiler calls this function once for each call that it reads."""
     key = f"{name} of {getattr(robot, 'name', robot)} {secrets.token_hex(8)}"
-    _CALLS[key] = robot, name, given, named, varied
+    _CALLS[key] = robot, name, given, named, varied, count
     return key
 
 
 @torch.compiler.allow_in_graph  # type: ignore[untyped-decorator]
 def _run(key: str, *tensors: torch.Tensor) -> Any:
     """Run a method of a robot; the graph of the compiler has a call of this function."""
-    robot, name, given, named, varied = _CALLS[key]
+    robot, name, given, named, varied, count = _CALLS[key]
+    own, arrays = tensors[:count], list(tensors[count:])
     if varied:
-        robot = with_values(robot, tensors[0])
-    return getattr(type(robot), name)(robot, *_filled(given, tensors), **_filled(named, tensors))
+        robot = with_values(robot, own[0])
+    if own:  # arrays take the precision of the tensors beside them, as they do outside of a compiler
+        double = any(x.dtype == torch.float64 for x in own)
+        arrays = [x.to(torch.float64 if double else torch.float32) for x in arrays]
+    return getattr(type(robot), name)(robot, *_filled(given, own, arrays), **_filled(named, own, arrays))
 
 
 READERS["torch"] = traced

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from ...errors import ArgumentError
-from ...kernel.arguments import broadcast_named
+from ...kernel.arguments import broadcast_named, external_forces
 from ...model import BASE, Model
 from ...model.parameter_sets import varied_place
+from .. import library_of
 
 __all__ = ["Tensor", "external_tensor", "is_plain", "require_out", "tensors_of"]
 
@@ -120,8 +121,13 @@ def is_plain(x: Tensor) -> bool:
     return not (torch._C._functorch.is_functorch_wrapped_tensor(x) or torch.compiler.is_compiling())
 
 
-def external_tensor(model: Model, external: Mapping[Any, Any]) -> Tensor:
-    """Return forces by names of bodies or frames as one tensor (..., n, 6), each in its body's frame."""
+def external_tensor(model: Model, external: Mapping[Any, Any]) -> Any:
+    """Return forces by names of bodies or frames as one tensor (..., n, 6), each in its body's frame.
+
+    If all of them are NumPy arrays, so is the result.
+    """
+    if library_of(external) is None:
+        return external_forces(model, external)
     names = [f"external: the force on {name!r}" for name in external]
     forces = dict(zip(external, tensors_of("external", dict(zip(names, external.values(), strict=True))), strict=True))
     for name, w in forces.items():
