@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def robot() -> on.Robot:
 
 def test_no_driver(robot: on.Robot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "_started", None)
-    monkeypatch.setattr(library.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(library, "ctypes", SimpleNamespace(CDLL=refuse, WinDLL=refuse))
     with pytest.raises(on.GpuError, match=r"no NVIDIA driver is installed .*device=\"cpu\""):
         fall(robot)
     assert og.devices() == []
