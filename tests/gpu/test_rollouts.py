@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,14 @@ def test_arrays_of_a_device_stay_there(robot: on.Robot, gpu: StandIn) -> None:
     ):
         with pytest.raises(on.ArgumentError, match=message):
             robot.rollout(og.array(q), og.array(v), **wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.needs("pyarrow")
+def test_a_store_of_a_processor_is_not_continued_on_a_gpu(robot: on.Robot, gpu: StandIn, tmp_path: Path) -> None:
+    study = on.Ensemble(robot, members=20, steps=5, block=8)
+    study.run(out=tmp_path / "falls.parquet")
+    with pytest.raises(on.ArgumentError, match=r"compiles for GPU 9.0, CUDA 12.4, "):
+        study.run(out=tmp_path / "falls.parquet", engine="gpu")
+    found = study.run(out=tmp_path / "on_gpu.parquet", engine="gpu")
+    again = study.run(out=tmp_path / "on_gpu.parquet", engine="gpu")
+    np.testing.assert_array_equal(found["q_final"], again["q_final"])

@@ -53,7 +53,7 @@ def run(
         target, columns = host_text(), columns_of(study)
     if table is not None:
         _require_small(study, columns)
-    if _begun(study, store, target if device is None else f"{target}, {_gpu_text(device)}"):
+    if _begun(study, store, target if device is None else f"{_gpu_text(device)}, {target}"):
         store.resume(study, columns)
     else:
         store.create(study, columns)
