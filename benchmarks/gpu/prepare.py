@@ -88,9 +88,12 @@ def cases() -> Iterator[Case]:
         more = {**_teams(168, groups=2), **_threads(0, piece=300)}
         yield Case(robot, fd, "float64", {**_teams(0, 168, 128), **more})
     yield Case("chain-30", fd, "float32", {**_threads(0, 168, piece=300), **_teams(168, team="rows", piece=300)})
-    yield Case("panda", dfd, "float32", {**_threads(0, 128, piece=300), **_teams(0, team="rows", piece=300)})
+    yield Case("panda", dfd, "float32", {**_threads(0, 168, 128, piece=300), **_teams(0, team="rows", piece=300)})
     yield Case("panda", dfd, "float64", _threads(0, piece=300))
-    yield Case("go2", dfd, "float32", _threads(0, 128, piece=300), batch=1 << 17)
+    yield Case("go2", dfd, "float32", _threads(0, 128, piece=300), batch=1 << 18)
+    yield Case("go2", dfd, "float32", {"rolled": None}, 1 << 18, "rolled")
+    yield Case("go2", "mass_matrix", "float32", auto, batch=1 << 18)
+    yield Case("talos", "mass_matrix", "float32", auto, batch=1 << 18)
     yield Case("stewart-platform", "closed_dynamics", "float32", _threads(0, 128, piece=300))
     yield Case("talos", "inverse_dynamics", "float32", _teams(128))
     for dtype in ("float32", "float64"):

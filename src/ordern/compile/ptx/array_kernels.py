@@ -31,7 +31,7 @@ from .code import PtxCode
 from .emitter import GLOBAL, Row
 from .entry import NAME, Frame, parameters_of
 from .machine import assembly, thread_target
-from .plan import straight_plan
+from .plan import thread_plan
 from .spills import Schedule
 from .straight import StraightWriter
 
@@ -142,7 +142,7 @@ def written(step: Apply | Copy, shape: Shape, dtype: str, arch: str, on_device: 
     inputs = tuple(Operand(str(k), (len(view.columns),)) for k, view in enumerate(step.inputs) if view.columns)
     roots = [x for part in step.traced for x in part.flat if isinstance(x, Node)]
     work = [node for node in live(roots) if node.args]
-    plan = straight_plan(work, target.itemsize, arch)
+    plan = thread_plan(work, target.itemsize, arch)
     entry = _ArrayFrame(target, shape, plan.block, on_device)
     with entry.element(len(step.results)) as elements:
         stores: dict[int, list[tuple[Row, int]]] = {}

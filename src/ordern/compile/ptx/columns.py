@@ -1,8 +1,6 @@
 """Straight-line code with loops over columns as a kernel: see `compile/trace/columns.py`.
 
-The values of the straight-line code that loops read, and the arrays in which columns work, are in the workspace. The
-array that is the result as a whole is there, too: loops read and write it many times, and its numbers are next to those
-of other states only in the workspace.
+The values of the straight-line code that loops read, and the arrays in which columns work, are in the workspace.
 """
 
 from __future__ import annotations
@@ -42,7 +40,7 @@ def write_columns(entry: Entry, code: StraightCode, writer: Callable[[Sequence[R
         for k, x in enumerate(code.results):
             if isinstance(x, Kept):
                 entry.e.store(entry.e.load(arguments.workspace, arrays[x.array] + x.at), arguments.output, k)
-    return end
+    return entry.workspace(end)
 
 
 def _stores(

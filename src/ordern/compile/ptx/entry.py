@@ -17,9 +17,13 @@ from ..trace.layout import Layout
 from .emitter import GLOBAL, SHARED, Row, ThreadEmitter
 from .spills import Slots
 
-__all__ = ["NAME", "Arguments", "Entry", "Frame", "parameters_of"]
+__all__ = ["NAME", "WARP", "Arguments", "Entry", "Frame", "parameters_of"]
 
 NAME = "ordern_kernel"
+WARP = 32
+"""Threads of a warp."""
+_SHORT = 40
+"""Numbers of a result that threads write to their own rows; longer results take the way through the workspace."""
 _REGISTERS = ("tid", "ctaid", "nctaid")
 """The special registers that have the number of the thread, of the block, and the number of blocks."""
 
@@ -121,26 +125,75 @@ class Entry(Frame):
     def __init__(self, target: Target, layout: Layout, block: int, on_device: bool = True) -> None:
         super().__init__(target, parameters_of(layout), block, on_device)
         self.layout = layout
+        self._tiles = 0
+        """The place in shared memory of squares in which results are transposed."""
+
+    @property
+    def _through_workspace(self) -> bool:
+        """True if results are first written to the workspace."""
+        return self.layout.output.size > _SHORT
+
+    def workspace(self, own: int) -> int:
+        """Return the numbers of the workspace of a state, with `own` numbers of its code."""
+        return own + (-(-self.layout.output.size // WARP) * WARP if self._through_workspace else 0)
 
     @contextmanager
-    def state(self, workspace: int = 0) -> Iterator[Arguments]:
-        """Run what is inside for the state of the thread; with a workspace, for every state that falls to it."""
-        e, n = self.e, self.named["%n"]
+    def state(self, own: int = 0) -> Iterator[Arguments]:
+        """Run what is inside for the state of the thread; with a workspace, for every state that falls to it.
+
+        The code may use `own` numbers of the workspace.
+        """
+        e, n, workspace = self.e, self.named["%n"], self.workspace(own)
         thread, block = self.register("tid"), self.register("ctaid")
         if not workspace:
             state = block * self.block + thread
             with e.if_(state < n):
-                yield self._arguments(state, Row(e, "%ws", GLOBAL))
+                yield self._arguments(state, Row(e, "%ws", GLOBAL), None)
             return
         blocks = self.register("nctaid")
         numbers = self.named["%ws"].at(block * (self.block * workspace) + thread, e.element)
+        memory = Row(e, numbers.name, GLOBAL, self.block)
+        result = memory.at(own, e.element) if self._through_workspace else None
+        if result is not None:
+            self._tiles, self.shared = self.shared, self.shared + self.block * (WARP + 1)
         with e.repeat():
             group = e.carried(block)
             e.leave_unless(group.value * self.block < n)
             state = group.value * self.block + thread
             with e.if_(state < n):
-                yield self._arguments(state, Row(e, numbers.name, GLOBAL, self.block))
+                yield self._arguments(state, memory, result)
+            if result is not None:
+                self._copy_results(result, group.value * self.block)
             group.next = group.value + blocks
+
+    def _copy_results(self, result: Row, first: Value) -> None:
+        """Copy the results of a warp from the workspace to their rows, by way of a square of shared memory.
+
+        If each thread wrote to its own row, every instruction would touch 32 lines of memory.
+        """
+        e, n, size = self.e, self.named["%n"], self.layout.output.size
+        thread, stride = self.register("tid"), self.named["%out_stride"]
+        lane, warp = thread & (WARP - 1), thread >> 5
+        first = first + warp * WARP
+        tile = warp * (WARP * (WARP + 1)) + self._tiles
+        by_state, by_column = self.slots_at(tile + lane, WARP + 1), tile + lane * (WARP + 1)
+        with e.counted(size, 0, WARP) as start:
+            source = result.at(start, e.element)
+            for k, x in enumerate([e.load(source, k) for k in range(WARP)]):
+                by_state.write(k, x)
+            self.wait_for_block(alone=True)
+            column = start + lane
+            row = self.named["%out"].at(first * stride + column, e.element)
+            with e.if_(column < size), e.if_else(first + WARP <= n) as (yes, no):
+                with yes:
+                    slots, to = self.slots_at(by_column, 1), row
+                    for k in range(WARP):
+                        to.store(e.const(slots.read(k), e.element))
+                        to = to.at(stride, e.element)
+                with no, e.if_(first < n), e.counted(n - first) as r:
+                    x = self.slots_at(by_column + r, 1).read(0)
+                    row.at(r * stride, e.element).store(e.const(x, e.element))
+            self.wait_for_block(alone=True)
 
     def slots(self, count: int, space: str) -> Slots:
         """Return memory of each thread for values that wait: its own ("local"), or a part of "shared" memory."""
@@ -154,7 +207,7 @@ class Entry(Frame):
         base = e.typed("ptr addrspace(5)", f"addrspacecast ptr {own} to ptr addrspace(5)").to("ptrtoint", "i64")
         return Slots(e, base.name, space, 1, on_device=True)
 
-    def _arguments(self, state: Value, workspace: Row) -> Arguments:
+    def _arguments(self, state: Value, workspace: Row, result: Row | None) -> Arguments:
         """Return the rows of a state."""
 
         def row(name: str, constant: bool) -> Row:
@@ -162,4 +215,5 @@ class Entry(Frame):
             return Row(self.e, base.at(state * stride, self.e.element).name, GLOBAL, constant=constant)
 
         inputs = [row(f"in{k}", constant=True) for k in range(len(self.layout.inputs))]
-        return Arguments(inputs, row("out", constant=False), workspace)
+        output = row("out", constant=False) if result is None else result
+        return Arguments(inputs, output, workspace)

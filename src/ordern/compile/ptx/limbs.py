@@ -2,7 +2,7 @@
 
 An operation belongs to the limb whose arguments alone it depends on, besides those of the trunk, or whose results alone
 it reaches. All else is work of the trunk. Warps compute in phases: a value that another warp needs is passed on in
-shared memory, and is there in the next phase. Within a warp, operations keep the order in which they were traced. A
+shared memory, and is there in the next phase. Within a limb, operations keep the order in which they were traced. A
 limb could compute its articulated inertias before it knows its velocities, but would have to keep 21 numbers for each
 joint.
 """
@@ -20,7 +20,7 @@ __all__ = ["Division", "bodies_of", "divided", "undivided"]
 _SHARE = 0.3
 """The largest part of a robot's bodies that is a limb: each arm and leg of a humanoid robot is one."""
 _TRUNK = -1
-_UNEVEN = 1.1
+_UNEVEN = 1.25
 """How much more work than the largest limb a warp with several small limbs may have."""
 _MOST_PHASES = 8
 
@@ -62,7 +62,7 @@ def divided(
         return undivided(work)
     units = _units(work, results, limb, inputs, outputs)
     warp_of = _packed(work, units)
-    phase = _phases(work, warp_of)
+    phase = _phases(work, warp_of, units)
     if max(phase.values()) >= _MOST_PHASES:
         return undivided(work)
     return _division(work, warp_of, phase)
@@ -150,22 +150,22 @@ def _packed(work: Iterable[Node], units: dict[int, int]) -> dict[int, int]:
     loads: list[int] = []
     warp: dict[int, int] = {}
     for unit in sorted(sizes, key=lambda unit: (-sizes[unit], unit)):
-        fits = (w for w, load in enumerate(loads) if load + sizes[unit] <= most)
-        warp[unit] = next(fits, len(loads))
+        fits = [w for w, load in enumerate(loads) if load + sizes[unit] <= most]
+        warp[unit] = min(fits, key=loads.__getitem__, default=len(loads))
         if warp[unit] == len(loads):
             loads.append(0)
         loads[warp[unit]] += sizes[unit]
     return {index: warp[unit] for index, unit in units.items()}
 
 
-def _phases(work: Iterable[Node], warp_of: dict[int, int]) -> dict[int, int]:
-    """Return the phase of each operation: after those of other warps that it needs, and of its warp before it."""
+def _phases(work: Iterable[Node], warp_of: dict[int, int], units: dict[int, int]) -> dict[int, int]:
+    """Return the phase of each operation: after those of other warps that it needs, and of its limb before it."""
     now: dict[int, int] = {}
     found: dict[int, int] = {}
     for node in work:
-        warp = warp_of[node.index]
+        warp, unit = warp_of[node.index], units[node.index]
         needed = (found[a.index] + (warp_of[a.index] != warp) for a in node.args if a.args)
-        found[node.index] = now[warp] = max(now.get(warp, 0), *needed, 0)
+        found[node.index] = now[unit] = max(now.get(unit, 0), *needed, 0)
     return found
 
 

@@ -1,19 +1,21 @@
-"""How a kernel uses a GPU: threads in a block, registers of a thread, and how early it reads its arguments.
+"""How a kernel uses a GPU: threads in a block, registers of a thread, and which threads share a state.
 
 The tables have one row for each generation of devices for which the choice was measured; others use the row of the
-newest generation before them, or the oldest row.
+newest generation before them, or the oldest row. `straight_plan` explains the choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ...graph import Node
 from ...records import dataclass
-from .machine import generation
+from .limbs import Division, undivided
+from .machine import generation, shared_bytes
+from .spills import spill_schedule
 
-__all__ = ["Plan", "live_values", "loop_plan", "straight_plan", "team_plan"]
+__all__ = ["Plan", "live_values", "loop_plan", "shared_numbers", "straight_plan", "thread_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +42,40 @@ class Plan:
 
 
 _ANY = 1 << 30
+_GROUP = 32
 _THREADS = {
-    # (words of 32 bits that are live at the same time, up to; plan)
-    70: (
-        (250, Plan(128, 0, _ANY, _ANY)),
+    # (words of 32 bits that are live at the same time, up to; plan): occupancy is worth more than a few spills
+    90: (
+        (64, Plan(128, 80, _ANY, _ANY)),
+        (80, Plan(128, 96, _ANY, _ANY)),
+        (120, Plan(128, 128, _ANY, _ANY)),
+        (155, Plan(128, 168, _ANY, _ANY)),
+        (255, Plan(128, 0, _ANY, _ANY)),
         (_ANY, Plan(128, 0, 100, 300)),
     ),
 }
-_TEAMS = {
-    # (bytes of a number, plan)
-    70: {4: Plan(0, 128, 0, _ANY, team="limbs"), 8: Plan(0, 168, 0, _ANY, team="limbs")},
+_LIMBS = {
+    # (bytes of a number; words that are live in the warp with most of them, up to; plan)
+    90: (
+        (4, _ANY, Plan(0, 128, 0, _ANY, team="limbs")),
+        (8, 180, Plan(0, 128, 0, _ANY, team="limbs")),
+        (8, _ANY, Plan(0, 0, 0, _ANY, team="limbs")),
+    ),
 }
-_LOOPS = {70: Plan(128, 0, 0, 300)}
-_CROWDED = 250
+_ROWS = {90: (Plan(0, 0, 0, _ANY, team="rows"), Plan(0, 0, 0, 300, team="rows"))}
+"""For code whose values fit into registers, and for code whose values do not."""
+_SLOTS = {90: Plan(64, 0, 100, _ANY, keep=200, space="shared")}
+_LOOPS = {90: Plan(128, 0, 0, 300)}
+_EASY = 120
+"""Live words up to which 16 warps fit on a multiprocessor: these hide that threads read their own rows."""
+_CROWDED = 255
 """Live words from which the values of a state are too many for the registers of one thread."""
+_SHORT = 40
+"""Numbers of a result that threads may write to their own rows."""
+_ROW_BYTES = 28 * 1024
+"""Bytes of the rows of 32 states with which 8 warps fit on a multiprocessor."""
+_SLOT_BYTES = 1500
+"""Bytes of slots with which 4 warps fit on a multiprocessor."""
 _T = TypeVar("_T")
 
 
@@ -63,20 +85,59 @@ def _row(table: Mapping[int, _T], arch: str) -> _T:
     return table[max((x for x in table if x <= known), default=min(table))]
 
 
-def straight_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan:
+def loop_plan(arch: str) -> Plan:
+    """Return the plan of code with loops, whose values are in memory between them."""
+    return _row(_LOOPS, arch)
+
+
+def thread_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan:
     """Return the plan of straight-line code with one state a thread, by the values that are live at the same time."""
     words = live_values(work) * itemsize // 4
     return next(plan for most, plan in _row(_THREADS, arch) if words <= most)
 
 
-def team_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan | None:
-    """Return the plan of straight-line code that can be divided among warps; None if a thread can do all of it."""
-    return _row(_TEAMS, arch)[itemsize] if live_values(work) * itemsize // 4 > _CROWDED else None
+def straight_plan(
+    work: list[Node], rows: int, result: int, division: Callable[[], Division], itemsize: int, arch: str
+) -> tuple[Plan, Division | None]:
+    """Return the plan of straight-line code, and the division of its work if warps read rows through shared memory.
+
+    `rows` are the numbers of all rows of a state, `result` those of its result. In this order:
+
+    * few live values and a short result: one state a thread, which reads and writes its own rows;
+    * values that fit into the registers of a thread, or a result that is long but fits into shared memory: one state a
+      thread, and rows go through shared memory;
+    * too many values, of a robot with limbs: a warp for each limb;
+    * too many values for registers, but not for shared memory: slots there;
+    * all else: the assembler spills.
+    """
+    words, room = live_values(work) * itemsize // 4, _GROUP * rows * itemsize
+    if words <= _EASY and result <= _SHORT:
+        return thread_plan(work, itemsize, arch), None
+    fits, crowded = room <= min(_ROW_BYTES, shared_bytes(arch)), words > _CROWDED
+    if fits and not crowded:
+        return _row(_ROWS, arch)[0], undivided(work)
+    if crowded:
+        found = division()
+        plan = _limb_plan(found, itemsize, arch)
+        if len(found.warps) > 1 and shared_numbers(rows, found, plan) * itemsize <= shared_bytes(arch):
+            return plan, found
+    if fits and result > _SHORT:
+        return _row(_ROWS, arch)[1], undivided(work)
+    slots = _row(_SLOTS, arch)
+    if crowded and spill_schedule(work, slots.keep * 4 // itemsize).count * itemsize <= _SLOT_BYTES:
+        return slots, None
+    return thread_plan(work, itemsize, arch), None
 
 
-def loop_plan(arch: str) -> Plan:
-    """Return the plan of code with loops, whose values are in memory between them."""
-    return _row(_LOOPS, arch)
+def _limb_plan(division: Division, itemsize: int, arch: str) -> Plan:
+    """Return the plan of divided work, by the values that are live in a warp."""
+    most = max(live_values([node for phase in warp for node in phase]) for warp in division.warps) * itemsize // 4
+    return next(plan for size, words, plan in _row(_LIMBS, arch) if size == itemsize and most <= words)
+
+
+def shared_numbers(rows: int, division: Division, plan: Plan) -> int:
+    """Return the numbers of shared memory that a block of a team needs, for rows of so many numbers."""
+    return _GROUP * plan.groups * (rows + division.slots)
 
 
 def live_values(work: Sequence[Node]) -> int:

@@ -20,12 +20,12 @@ from .code import PtxCode
 from .columns import write_columns
 from .entry import NAME, Entry, Frame
 from .limbs import Division, bodies_of, divided, undivided
-from .machine import ASYNCHRONOUS, assembly, generation, shared_bytes, thread_target
-from .plan import Plan, loop_plan, straight_plan, team_plan
+from .machine import ASYNCHRONOUS, assembly, generation, thread_target
+from .plan import Plan, loop_plan, straight_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
 from .straight import StraightWriter, write_straight
-from .team import question_team, shared_numbers, write_question
+from .team import question_team, write_question
 
 __all__ = ["LONGEST", "Written", "ptx_code", "write_kernel"]
 
@@ -105,14 +105,12 @@ def _planned(
         inputs = [bodies_of(model, port.kind) for port in request.ports]
         return divided(model, inputs, bodies_of(model, request.question.output), code.results, work)
 
+    if plan is None and code.loops:
+        return loop_plan(arch), None
     if plan is None:
-        team = None if code.loops else team_plan(work, target.itemsize, arch)
-        if team is not None:
-            found = division()
-            size = shared_numbers([*layout.inputs, layout.output], found, team) * target.itemsize
-            if len(found.warps) > 1 and size <= shared_bytes(arch):
-                return team, found
-        return straight_plan(work, target.itemsize, arch), None
+        result = layout.output.size
+        rows = sum(x.size for x in layout.inputs) + result
+        return straight_plan(work, rows, result, division, target.itemsize, arch)
     if code.loops or not plan.team:
         return plan, None
     return plan, division() if plan.team == "limbs" else undivided(work)

@@ -33,7 +33,7 @@ def write_rolled(entry: Entry, program: Program) -> tuple[int, bytes]:
     with entry.state(max(1, end)) as arguments:
         e.clear(arguments.output, 0, layout.output.size)  # entries that no loop writes are zero
         RolledWriter(program, regions, e, lambda memory: _base(memory, program, arguments), addresses).program(uses)
-    return max(1, end), tables
+    return entry.workspace(max(1, end)), tables
 
 
 def _base(memory: Memory, program: Program, arguments: Arguments) -> Row:

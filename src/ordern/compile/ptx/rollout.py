@@ -14,13 +14,12 @@ from ..program import uncollected
 from .code import PtxCode
 from .entry import NAME
 from .limbs import Division, bodies_of, divided, undivided
-from .machine import ASYNCHRONOUS, assembly, generation, shared_bytes, thread_target
-from .plan import Plan, straight_plan, team_plan
+from .machine import ASYNCHRONOUS, assembly, generation, thread_target
+from .plan import Plan, straight_plan
 from .rollout_parameters import ROLLOUT_PARAMETERS
 from .rollout_team import TeamLoop, areas_of
 from .rollout_threads import ThreadLoop
 from .step import INPUTS, Step, trace_step
-from .team import shared_numbers
 
 __all__ = ["ROLLOUT_PARAMETERS", "ptx_rollout", "write_rollout"]
 
@@ -75,16 +74,12 @@ def _planned(
     model: Model, step: Step, work: list[Node], target: Target, arch: str, plan: Plan | None
 ) -> tuple[Plan, Division | None]:
     """Return the plan, chosen if none is given, and the division of the work if warps share it."""
-    if plan is not None:
-        division = _divided(model, step) if plan.team == "limbs" else undivided(work)
-        return plan, division if plan.team else None
-    team = team_plan(work, target.itemsize, arch)
-    if team is not None:
-        division = _divided(model, step)
-        size = shared_numbers(areas_of(step), division, team) * target.itemsize
-        if len(division.warps) > 1 and size <= shared_bytes(arch):
-            return team, division
-    return straight_plan(work, target.itemsize, arch), None
+    if plan is None:
+        rows = sum(x.size for x in areas_of(step))
+        plan, division = straight_plan(work, rows, 0, lambda: _divided(model, step), target.itemsize, arch)
+        return replace(plan, keep=0), division  # the state takes the place of slots
+    division = _divided(model, step) if plan.team == "limbs" else undivided(work)
+    return plan, division if plan.team else None
 
 
 def _divided(model: Model, step: Step) -> Division:

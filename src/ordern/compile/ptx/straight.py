@@ -110,7 +110,10 @@ def read_ahead(work: Sequence[Node], ahead: int) -> dict[int, list[Node]]:
 
 
 def write_straight(entry: Entry, code: StraightCode, writer: Callable[[Sequence[Row]], StraightWriter]) -> int:
-    """Write the scalars of a result to its row, by a writer for the rows of the arguments; there is no workspace."""
+    """Write the scalars of a result to its row, by a writer for the rows of the arguments.
+
+    Return the numbers of the workspace.
+    """
     with entry.state() as arguments:
         stores: dict[int, list[tuple[Row, int]]] = {}
         for k, x in enumerate(code.results):
@@ -120,4 +123,4 @@ def write_straight(entry: Entry, code: StraightCode, writer: Callable[[Sequence[
                 entry.e.store(entry.e.constant(float(x)), arguments.output, k)
         with entry.e.block():
             writer(arguments.inputs).write(code.roots, stores, entry.named["%n"])
-    return 0
+    return entry.workspace(0)

@@ -24,7 +24,7 @@ from .limbs import Division
 from .plan import Plan
 from .spills import Slots
 
-__all__ = ["Rows", "Team", "question_team", "shared_numbers", "write_question"]
+__all__ = ["Rows", "Team", "question_team", "write_question"]
 
 GROUP = 32
 """States of a group: the threads of a warp."""
@@ -43,11 +43,6 @@ class Rows:
 
     first: Value
     stride: Value
-
-
-def shared_numbers(areas: Iterable[Operand], division: Division, plan: Plan) -> int:
-    """Return the numbers of shared memory that a block of a team needs."""
-    return GROUP * plan.groups * (sum(x.size for x in areas) + division.slots)
 
 
 class Team(Frame):
