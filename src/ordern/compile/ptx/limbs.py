@@ -158,7 +158,7 @@ def _packed(work: Iterable[Node], units: dict[int, int]) -> dict[int, int]:
     return {index: warp[unit] for index, unit in units.items()}
 
 
-def _phases(work: Iterable[Node], warp_of: dict[int, int], units: dict[int, int]) -> dict[int, int]:
+def _phases(work: Sequence[Node], warp_of: dict[int, int], units: dict[int, int]) -> dict[int, int]:
     """Return the phase of each operation: after those of other warps that it needs, and of its limb before it."""
     now: dict[int, int] = {}
     found: dict[int, int] = {}
@@ -166,7 +166,33 @@ def _phases(work: Iterable[Node], warp_of: dict[int, int], units: dict[int, int]
         warp, unit = warp_of[node.index], units[node.index]
         needed = (found[a.index] + (warp_of[a.index] != warp) for a in node.args if a.args)
         found[node.index] = now[unit] = max(now.get(unit, 0), *needed, 0)
+    _delay(work, warp_of, units, found)
     return found
+
+
+def _delay(work: Sequence[Node], warp_of: dict[int, int], units: dict[int, int], phase: dict[int, int]) -> None:
+    """Move the work of a limb in a phase to the next one, if no other warp needs any of it so soon.
+
+    A leg that needs nothing of the trunk would otherwise begin at once, while arms wait until it is done: all warps
+    wait for each other at the end of a phase.
+    """
+    users: dict[int, list[int]] = {}
+    for node in work:
+        for a in node.args:
+            if a.args:
+                users.setdefault(a.index, []).append(node.index)
+    for now in reversed(range(max(phase.values(), default=0))):
+        blocks: dict[int, list[int]] = {}
+        for node in work:
+            if phase[node.index] == now:
+                blocks.setdefault(units[node.index], []).append(node.index)
+        for unit, block in blocks.items():
+            if all(
+                phase[user] - (warp_of[user] != warp_of[index]) > now or (units[user] == unit and phase[user] == now)
+                for index in block
+                for user in users.get(index, ())
+            ):
+                phase.update(dict.fromkeys(block, now + 1))
 
 
 def _division(work: Sequence[Node], warp_of: dict[int, int], phase: dict[int, int]) -> Division:
