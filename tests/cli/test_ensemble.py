@@ -109,6 +109,10 @@ def test_a_study_that_was_interrupted_goes_on(study: Path, capsys):
     notes[-1].unlink()  # the end of the run was lost
     assert ran("--resume", "--dry-run")["blocks_done"] < 5
     assert ran("--resume")["reductions"] == whole["reductions"]
+    assert main(["ensemble", str(study), "--resume", "--dry-run", "--out", str(study.parent / "falls.parquet")]) == 0
+    assert "written" not in capsys.readouterr().out
+    assert main(["ensemble", str(study), "--resume"]) == 0
+    assert f"written: {study.parent / 'falls.parquet'}" in capsys.readouterr().out
     assert main(["ensemble", str(study)]) == 2
     assert "give --resume" in capsys.readouterr().err
     study.write_text(STUDY.replace("dt = 1e-2", "dt = 2e-2"))

@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     changes = {} if args.members is None else {"members": args.members}
     found = read_study(args.study, load, changes)
     study, out = found.ensemble, found.out if args.out is None else Path(args.out)
+    args.out = None if out is None or args.dry_run else str(out)  # `show` names what was written
     format, task = args.format or found.format, args.task or found.task
     if args.resume and out is None:
         raise UsageError("--resume goes on with stored results: give --out, or `out` in the file")

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ..compile import cores
-from ..compile.emit.target import compiling_for, host_text
+from ..compile.emit.target import compiling_for
 from ..records import dataclass
 from ..screen.progress import lasting
 from .stores import Store
@@ -44,7 +44,7 @@ class Estimate:
     def __str__(self) -> str:
         unit, name = next((x for x in _UNITS if self.bytes >= x[0]), _UNITS[-1])
         size = f"{self.bytes / unit:.3g} {name}"
-        blocks = f"{self.blocks:,} blocks, {self.done:,} of them done" if self.done else f"{self.blocks:,} blocks"
+        blocks = f"{self.blocks:,} block{'s' * (self.blocks != 1)}" + f", {self.done:,} done" * (self.done > 0)
         return (
             f"{self.members:,} members in {blocks}: about {lasting(self.seconds)} on {cores()} cores "
             f"({self.core_seconds / max(1, self.members) * 1e6:.3g} us a member and core), {size} of results"
@@ -56,7 +56,7 @@ def estimate(study: Ensemble, store: Store) -> Estimate:
     with compiling_for(study.target):
         done = 0
         if store.journal is not None and store.exists():
-            store.journal.require(store.path, study.parts | dict(store.kind), {"target": host_text()})
+            store.journal.require(store.path, study.parts | dict(store.kind))
             done = len(store.journal.done(study.key))
         columns = columns_of(study)
         count, took = 1, 0.0

@@ -37,7 +37,7 @@ class Journal:
         """
         path = self.folder / _STUDY
         if results.exists():
-            self.require(results, parts, about)
+            self._require_target(results, self.require(results, parts), about.get("target"))
             self.clean(results)
             if stored:
                 return True
@@ -47,8 +47,8 @@ class Journal:
         write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
         return False
 
-    def require(self, results: Path, parts: dict[str, str], about: dict[str, Any]) -> None:
-        """Raise unless the results that exist are those of this study, begun on a processor of this kind."""
+    def require(self, results: Path, parts: dict[str, str]) -> dict[str, Any]:
+        """Return the description of the results that exist; raise unless they are those of this study."""
         path = self.folder / _STUDY
         if not path.exists():
             raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
@@ -60,11 +60,17 @@ class Journal:
                 f"{results} holds the results of another study: {', '.join(differ)} differ. Give another "
                 "`out`, or delete that one"
             )
-        if stored.get("target") != about.get("target"):
+        found: dict[str, Any] = stored
+        return found
+
+    @staticmethod
+    def _require_target(results: Path, stored: dict[str, Any], target: Any) -> None:
+        """Raise unless the results were begun on a processor of this kind."""
+        if stored.get("target") != target:
             raise ArgumentError(
-                f"{results} was begun with code for {stored.get('target')}, and this machine compiles for "
-                f"{about.get('target')}: a mixture would not be the same bit for bit. Go on with a machine of the "
-                "first kind, or give another `out`"
+                f"{results} was begun with code for {stored.get('target')}, and this machine compiles for {target}: a "
+                "mixture would not be the same bit for bit. Go on with a machine of the first kind, or give another "
+                "`out`"
             )
 
     def clean(self, results: Path) -> None:
