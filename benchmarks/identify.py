@@ -44,7 +44,7 @@ def identify() -> Figures:
     arm = load("panda7")
     q, v, a, tau = _motions(100_000 if settings.quick else 1_000_000)
     few = 2_000
-    contestants = {"ours": lambda: arm.identify(q, v, a, tau)}
+    contestants = {"ours": lambda: arm.identify(q, v, a, tau), "means": lambda: arm.identify(q, v, a, tau, average=10)}
     peer = load_peer("panda7")
     if peer is not None:
         base = arm.base_parameters()
@@ -60,6 +60,7 @@ def identify() -> Figures:
     yield "samples", len(q)
     yield "seconds", float(times["ours"].min())
     yield "ns_per_sample", 1e9 * times["ours"].min() / len(q)
+    yield "means_of_10.ns_per_sample", 1e9 * times["means"].min() / len(q)
     if peer is not None:
         for name in ("loop", "blocks"):
             yield f"vs_pinocchio_{name}", ratio(times[name] / few, times["ours"] / len(q))

@@ -60,7 +60,7 @@ def test_known_number_of_the_panda() -> None:
     assert (base.kept < 70).sum() == 43
 
 
-@pytest.mark.parametrize("seed", [0, 3, pytest.param(7, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 7))])
 def test_base_parameters_give_the_forces(seed: int) -> None:
     """Of all joint types, with mimic joints: independent columns times base parameters are Y theta, and are fewest."""
     robot = random_tree(seed)

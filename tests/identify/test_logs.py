@@ -56,6 +56,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert_close(ARM.read_log(tmp_path / "log.parquet").q, Q, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("pyarrow")
 def test_results_of_simulations_are_logs(tmp_path: Path) -> None:
     result = on.load("double-pendulum").simulate([1.0, 0.0], until=np.linspace(0.0, 1.0, 101).tolist())
@@ -65,6 +66,7 @@ def test_results_of_simulations_are_logs(tmp_path: Path) -> None:
         assert_close(log.q, result.q, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("scipy")
 def test_filter_shifts_no_phase_and_differentiates() -> None:
     rng = np.random.default_rng(0)
@@ -78,6 +80,7 @@ def test_filter_shifts_no_phase_and_differentiates() -> None:
     assert_close(tau, TAU[some], 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("scipy")
 def test_uneven_times() -> None:
     t = T + 4e-4 * np.sin(40.0 * T)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..loops.consistent import Check
     from .base import BaseParameters
     from .estimate import Estimate
+    from .exciting import ExcitingTrajectory
     from .identifiability import Identifiability
     from .log import Log
 
@@ -189,4 +190,19 @@ class IdentifyMethods(Answering):
         "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any order; a joint's name alone is its
         position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau" (N, nv). `force_scale` multiplies
         the forces: gear ratios times torque constants, if they are currents of motors, by the names of joints.
+        """
+
+    @delegated("identify.exciting")
+    def exciting_trajectory(
+        self, duration: float = 10.0, harmonics: int = 5, criterion: str = "determinant", noise: ArrayLike = 1.0,
+        middle: ArrayLike | None = None, margin: float = 0.9, velocity_limit: ArrayLike | None = None,
+        effort_limit: ArrayLike | None = None, rng: Any = 0, steps: int = 200,
+    ) -> ExcitingTrajectory:  # fmt: skip
+        """Return a motion that shows the base parameters of the robot best: a Fourier series, at rest at both ends.
+
+        The criterion is the "determinant" of the covariance of all base parameters, or the "condition" number. The
+        motion keeps within the part `margin` of the limits of position, velocity and effort of the robot; others may be
+        given. Joints without limits of position keep within half a turn, or a metre, of zero. `middle` is the position
+        about which the search begins, `noise` the standard deviation of each force. `steps` are those of the search
+        (L-BFGS, with exact gradients), for each of three weights of the limits. Needs SciPy.
         """
