@@ -50,7 +50,7 @@ def test_studies_in_files(study: Path):
         ("uniform", "uniforn", "Did you mean 'uniform'"),
         ("[-3.1, 3.1]", "[-3.1, 3.1, 2.0]", "starts.q: uniform"),
         ('"falls.parquet"', "3", "out must be text"),
-        ("steps", "step", "Did you mean 'steps'|give `steps`"),
+        ("steps", "stepss", "Did you mean 'steps'"),
         ("moments", "moment", "reduce: give one of"),
     ):
         study.write_text(STUDY.replace(old, new))
@@ -86,6 +86,10 @@ quantiles = "low_time"
     assert main(["ensemble", str(study), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["reductions"]["low_time_quantiles"]
     assert set(shown) == {"p", "values", "count"}
+    study.write_text(plain + events.replace('height = "tip"', 'height = "tp"'))
+    for more in ([], ["--dry-run"]):
+        assert main(["ensemble", str(study), *more]) != 0
+        assert "study.toml: unknown frame 'tp'" in capsys.readouterr().err
     study.write_text(plain + events.replace("height", "heights"))
     with pytest.raises(on.ArgumentError, match="events: give one of height, plane, limit"):
         read_study(study, on.load)

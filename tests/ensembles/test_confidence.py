@@ -69,3 +69,18 @@ def test_wrong_rules_are_named() -> None:
         on.keep.precise("x", 0.1, confidence=95)
     with pytest.raises(on.ArgumentError, match="not among the moments and other reductions that are kept: x"):
         study(100, {"x": on.keep.worst(drawn)}, stop=on.keep.precise("y", 0.1)).run()
+    found = study(100, {"x": on.keep.moments(drawn), "y": on.keep.worst(drawn)}).run()
+    for answer in (found["x"].interval, found["x"].half_width, found["y"].exceeded):
+        for wrong in (95, 1.0, 0.0, np.nan):
+            with pytest.raises(on.ArgumentError, match="between 0 and 1"):
+                answer(wrong)
+
+
+def test_a_mean_of_no_members_is_not_known() -> None:
+    never = on.Event(lambda t, q, v: q[0] - 50.0, name="never")
+    rule = on.keep.precise("never_time_moments", 0.1)
+    settings = {"starts": {"q": on.distributions.uniform(-1.0, 1.0)}, "steps": 5, "events": [never], "block": 16}
+    robot = on.load("double-pendulum")
+    found = on.Ensemble(robot, members=64, keep=[on.keep.moments("never_time")], stop=rule, **settings).run()
+    assert found.members == 64  # all of them, for the mean is never known
+    assert found["never_time_moments"].half_width() == np.inf

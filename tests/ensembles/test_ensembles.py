@@ -78,6 +78,8 @@ def test_series_and_values():
     assert (found["fastest"] == np.abs(run.v).max(axis=(1, 2))).all()
     assert (found["height"] == s.robot.pose(run.q[:, -1], "tip")[:, 2, 3]).all()
     assert (found["drawn.q"] == drawn["q"]).all()
+    assert (found["time"] == run.t[::2]).all()
+    assert list(found) == found.keys() and "time" in found and dict(found)["q"].shape == (50, 5, 2)
 
 
 def test_forces_and_controllers():
@@ -196,6 +198,7 @@ def test_members_that_fail_by_chance_do_not_stop_the_others():
         found = on.Ensemble(robot, members=members, parameters={"mass": {link: masses}}, steps=3, seed=7).run()
         failed = found.study.draws.drawn(0, members)[f"parameters.mass.{link}"] < 0.0
         assert (found["failed"] == failed).all() and failed[:8].all() and np.isfinite(found["q_final"][~failed]).all()
+        assert all(x.startswith(f"body '{link}' has mass -1 kg") for x in found.failures().values())
     late = on.Ensemble(robot, members=70, starts=(0.1, 1e200), steps=50).run()  # each fails on its way
     assert late["failed"].all() and len(late.failures()) == 70
     with pytest.raises(on.ArgumentError, match=r"64 members that were tried all fail: .*mass"):
@@ -348,7 +351,7 @@ def test_wrong_arguments_are_named(tmp_path: Path):
     robot = on.load("double-pendulum")
     for settings, message in (
         ({}, "give `steps`"),
-        ({"steps": 3, "until": 1.0}, "give `steps`"),
+        ({"steps": 3, "until": 1.0}, "not both"),
         ({"steps": 3}, "give `members`"),
         ({"steps": 3, "members": 4, "starts": (np.zeros((5, 2)), 0.0)}, r"differ \(members: 4, q: 5\)"),
         ({"steps": 3, "members": 4, "starts": {"w": 0.0}}, "'w'"),
@@ -359,11 +362,17 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"steps": 3, "members": 4, "sampling": "grid"}, "sampling"),
         ({"steps": 3, "members": 4, "threads": 2}, "the ensemble gives itself"),
         ({"steps": 3, "members": 4, "smothing": 2}, "Did you mean 'smoothing'"),
+        ({"stepss": 3, "members": 4}, "Did you mean 'steps'"),
+        ({"steps": 3, "member": 4}, "Did you mean 'members'"),
         ({"steps": 3, "members": 4, "seed": -1}, "`seed`"),
         ({"steps": 3, "members": 4, "dt": 0.0}, "`dt`"),
         ({"until": 1.0, "members": 4, "keep": on.keep.series(every=4)}, "`every` counts steps"),
         ({"steps": 3, "members": 4, "keep": "events"}, "give `until`"),
         ({"steps": 3, "members": 4, "starts": [1.0, 2.0]}, "must be a pair"),
+        ({"steps": 3, "members": 4, "starts": np.zeros((4, 2))}, r"not an array of shape \(4, 2\); positions alone"),
+        ({"steps": 3, "members": 4, "stop": 0.1}, "`stop` must be a rule"),
+        ({"steps": 3, "members": 4, "stop": on.keep.precise("x", 0.1)}, "`keep` has no reduction"),
+        ({"steps": 3, "members": 4, "keep": on.keep.moments(lambda m: m.v_final)}, "keep={'speed'"),
         ({"steps": 3, "members": 4, "parameters": {"mas": {}}}, "Did you mean 'mass'"),
         ({"steps": 3, "members": 4, "forces": np.zeros((1, 2, 2))}, r"\(1, 3, 2\)"),
     ):
@@ -386,6 +395,7 @@ def test_wrong_arguments_are_named(tmp_path: Path):
     for given, message in (
         ({"engine": "slurm"}, "`engine` must be"),
         ({"out": tmp_path / "x.txt"}, "no known ending"),
+        ({"out": 3}, "`out` must be the name"),
         ({"workers": 0}, "`workers`"),
         ({"out": tmp_path / "nowhere" / "x.parquet"}, "does not exist"),
     ):
@@ -393,6 +403,16 @@ def test_wrong_arguments_are_named(tmp_path: Path):
             good.run(**given)
     with pytest.raises(on.OrdernError, match="'q_fina'"):
         good.run()["q_fina"]
+    for keep, message in (
+        (lambda: on.keep.worst("energy", count=-1), "`count`"),
+        (lambda: on.keep.coverage("energy"), "give `low`, `high` or both"),
+        (lambda: on.keep.coverage("energy", low=1.0, high=0.0), "low below high"),
+        (lambda: on.keep.histogram("energy", range=(1.0, 0.0)), "low below high"),
+        (lambda: on.keep.histogram("energy", range=(0.0, 1.0), bins=0), "`bins`"),
+        (lambda: on.keep.quantiles("energy", p="half"), "`p`"),
+    ):
+        with pytest.raises(on.ArgumentError, match=message):
+            keep()
 
 
 def test_workers_of_another_kind_store_nothing():

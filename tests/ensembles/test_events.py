@@ -74,6 +74,9 @@ def test_names() -> None:
     for keep, message in cases:
         with pytest.raises(on.OrdernError, match=message):
             study(keep=keep).run()
+    compared = on.Event(lambda t, q, v: 1.0 if q[0] > 0.0 else -1.0, name="sign")
+    with pytest.raises(on.ArgumentError, match=r"event 'sign'.*where_less"):
+        study(keep="events", events=[compared]).run()
     with pytest.raises(on.ArgumentError, match="letters, digits"):
         on.keep.crossing("tip at height 1")
     with pytest.raises(on.ArgumentError, match="there are none"):

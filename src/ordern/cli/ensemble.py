@@ -15,10 +15,13 @@ examples:
 from __future__ import annotations
 
 import argparse
+import contextlib
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..errors import UnknownNameError
 from .outputs import note, show
 from .values import UsageError, count
 
@@ -60,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if args.resume and out is None:
         raise UsageError("--resume goes on with stored results: give --out, or `out` in the file")
     if args.dry_run:
-        cost = study.estimate(out, format=format, task=task) if args.resume else study.estimate()
+        with _naming(args.study):
+            cost = study.estimate(out, format=format, task=task) if args.resume else study.estimate()
         data = {"members": cost.members, "seconds": cost.seconds, "bytes": cost.bytes}
         show(args, {**data, "blocks": cost.blocks, "blocks_done": cost.done}, [str(cost)])
         return 0
@@ -68,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("it exists: give --resume to go on with it, or another name", str(out))
     settings = {"engine": args.engine, "workers": args.workers, "progress": not args.json or None}
     try:
-        outcome = study.run(out=out, format=format, task=task, **settings)
+        with _naming(args.study):
+            outcome = study.run(out=out, format=format, task=task, **settings)
     except KeyboardInterrupt:
         if out is not None and out.suffix != ".csv":
             note(f"stopped; the blocks that are done are in {out}, and --resume goes on from there")
@@ -84,3 +89,12 @@ def run(args: argparse.Namespace) -> int:
         first, reason = next(iter(failed.items()))
         note(f"{len(failed)} of {outcome.members} members failed, number {first} because {reason}")
     return int(bool(failed))
+
+
+@contextlib.contextmanager
+def _naming(study: str) -> Iterator[None]:
+    """Name the file of the study in errors about unknown names: that of a frame is looked up when members run."""
+    try:
+        yield
+    except UnknownNameError as e:
+        raise UnknownNameError(f"{study}: {e}") from None

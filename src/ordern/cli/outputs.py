@@ -89,7 +89,8 @@ def show(args: argparse.Namespace, data: Any, lines: Iterable[str], notes: Itera
     if args.json:
         print(dump(data))
     else:
-        files = (getattr(args, option, None) for option in ("out", "plot", "save"))
+        options = () if getattr(args, "dry_run", False) else ("out", "plot", "save")
+        files = (getattr(args, option, None) for option in options)
         written = (f"written: {path}" for path in files if path and path != "-" and named(str(path)) == str(path))
         print("\n".join([*lines, *written]), file=report_stream())
     for text in notes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array
+from ..arguments import Array, real_number
+from ..errors import ArgumentError
 from ..records import dataclass
 from .counters import normal_quantile
 
@@ -23,6 +25,7 @@ __all__ = [
     "largest",
     "normal",
     "quantiles_of",
+    "required_confidence",
     "wilson",
 ]
 
@@ -44,7 +47,14 @@ class Answer:
 
 def normal(confidence: float) -> float:
     """Return how many standard errors an interval of this confidence has on each side."""
-    return float(normal_quantile(np.array([0.5 + 0.5 * confidence]))[0])
+    return float(normal_quantile(np.array([0.5 + 0.5 * required_confidence(confidence)]))[0])
+
+
+def required_confidence(x: Any) -> float:
+    """Return a probability between 0 and 1; raise for any other number, such as a percentage."""
+    if not 0.0 < real_number(x) < 1.0:
+        raise ArgumentError(f"the confidence must be a number between 0 and 1, such as 0.95, not {x!r}")
+    return float(x)
 
 
 def largest(errors: Array) -> float:
@@ -207,7 +217,8 @@ class Worst(Answer):
 
         After n members, a worse one has a probability of at most 1 - (1 - confidence)^(1/n): about 3 / n for 95 %.
         """
-        return 1.0 - (1.0 - confidence) ** (1.0 / self.count) if self.count else 1.0
+        outside = 1.0 - required_confidence(confidence)
+        return 1.0 - outside ** (1.0 / self.count) if self.count else 1.0
 
     def half_width(self, confidence: float = 0.95) -> float:
         """Return the share that may be worse."""

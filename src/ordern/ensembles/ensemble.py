@@ -21,6 +21,7 @@ from .distributions import Distribution
 from .keep import Kept, kept
 from .quantities import SAMPLINGS, Quantities, Quantity, quantity, required_members
 from .reductions import Reduction
+from .stopping import require_rule
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -105,7 +106,9 @@ class Ensemble:
     ) -> None:
         require_one_robot(robot, "Ensemble")
         if (steps is None) == (until is None):
-            raise ArgumentError("Ensemble: give `steps` (and `dt`) for `rollout`, or `until` for `simulate`")
+            _require_known(settings, "rollout", "simulate")
+            both = "" if steps is None else ", not both"
+            raise ArgumentError(f"Ensemble: give `steps` (and `dt`) for `rollout`, or `until` for `simulate`{both}")
         if target is not None:  # a copy, which has no code for this very processor
             robot = pickle.loads(pickle.dumps(robot))
         self.robot, self.controller, self.settings, self.stop = robot, controller, dict(settings), stop
@@ -121,6 +124,8 @@ class Ensemble:
         self.kept, self.reductions = kept(keep)
         self.sampling = choice("sampling", _sampling(sampling, self.reductions), SAMPLINGS, "Ensemble")
         self._require_settings()
+        if stop is not None:
+            require_rule(stop, [x.name for x in self.reductions])
         self.quantities: dict[str, Quantity] = {
             x.name: x
             for x in (
@@ -141,15 +146,11 @@ class Ensemble:
         """Raise for settings that an ensemble has another word for, or that the function does not have."""
         if self.time_limit is not None and self.until is None:
             raise ArgumentError("Ensemble: `time_limit` is for `until`; with `steps`, all members take as many steps")
-        from ..robot import Robot
-
         name = "rollout" if self.steps is not None else "simulate"
-        known = inspect.signature(getattr(Robot, name)).parameters.keys() - {"self"}
         for setting in self.settings:
             if setting in _OWN:
                 raise ArgumentError(f"Ensemble: {setting!r} is a setting of {name} that the ensemble gives itself")
-            if setting not in known:
-                raise unknown_name("setting", setting, sorted(known - set(_OWN)), f"Ensemble by {name}")
+        _require_known(self.settings, name)
         if self.until is None and not self.event_names and any(x.name == "events" for x in self.kept):
             raise ArgumentError(
                 "Ensemble: `keep` has 'events', but there are none: give events=[on.Event(...)], or give `until` in "
@@ -295,6 +296,18 @@ class Ensemble:
         return f"<Ensemble of {self.members:,} runs of {self.robot.name!r}, {how}{vary}>"
 
 
+def _require_known(settings: Mapping[str, Any], *functions: str) -> None:
+    """Raise if a setting is neither one of these functions of a robot nor an argument of ensembles."""
+    from ..robot import Robot
+
+    known = set().union(*(inspect.signature(getattr(Robot, x)).parameters for x in functions)) - {"self"}
+    own = [x for x in inspect.signature(Ensemble).parameters if x not in ("robot", "settings")]
+    for name in settings:
+        if name not in known:
+            listed = (*own, *sorted(known - {*own, *_OWN}))
+            raise unknown_name("setting", name, listed, f"Ensemble by {' or '.join(functions)}")
+
+
 def _sampling(given: str | None, reductions: Sequence[Reduction]) -> str:
     """Return the sampling: as given, or as reductions need it; raise if they disagree."""
     asked = {x.sampling: x.name for x in reductions if x.sampling is not None}
@@ -331,7 +344,11 @@ def start_quantities(robot: Robot, starts: Any) -> list[Quantity]:
     if isinstance(starts, tuple) and len(starts) == 2:
         starts = dict(zip("qv", starts, strict=True))
     if not isinstance(starts, Mapping):
-        raise ArgumentError(f"Ensemble: `starts` must be a pair (q, v) or {{'q': ..., 'v': ...}}, not {starts!r}")
+        what = f"an array of shape {starts.shape}" if isinstance(starts, np.ndarray) else repr(starts)
+        raise ArgumentError(
+            f"Ensemble: `starts` must be a pair (q, v) or {{'q': ..., 'v': ...}}, not {what}; positions alone are "
+            "starts={'q': ...}"
+        )
     for name in starts:
         if name not in ("q", "v"):
             raise unknown_name("name in `starts`", name, ("q", "v"), "Ensemble")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ def store_of(out: Any, format: str | None, task: str | None) -> tuple[Store, Pat
     """Return the store for a path, and the path of a CSV file that is written from memory in the end."""
     if format is not None:
         choice("format", format, FORMATS, "Ensemble.run")
+    if not isinstance(out, (str, os.PathLike, type(None))):
+        raise ArgumentError(f"Ensemble.run: `out` must be the name of a file or folder, not {out!r}")
     path = Path("" if out is None else out)
     kind = format if format is not None else path.suffix.removeprefix(".")
     if task is not None and kind != "lerobot":

@@ -43,8 +43,11 @@ class Journal:
                 return True
         for old in self.folder.glob("*"):
             old.unlink()  # of results that were deleted
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
+        except OSError as e:
+            raise ArgumentError(f"Ensemble.run: {results} cannot be written: {e.strerror or e}") from None
         return False
 
     def require(self, results: Path, parts: dict[str, str]) -> dict[str, Any]:

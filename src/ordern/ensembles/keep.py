@@ -273,7 +273,8 @@ def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
     names = [x.name for x in each] + [x.name for x in over]
     if "" in names:
         raise ArgumentError(
-            "Ensemble: a reduction in `keep` has no name, since its function has none; give it a `name`"
+            "Ensemble: a reduction in `keep` has no name, since its function has none: give it one, as in "
+            "keep={'speed': on.keep.moments(function)}, or with name='speed'"
         )
     twice = next((x for x in names if names.count(x) > 1), None)
     if twice is not None:

@@ -35,7 +35,7 @@ class Members:
     t: AnyArray
     """Times, of shape (times,)."""
     drawn: Mapping[str, AnyArray]
-    """Numbers that vary, by name, a row for each member: "q", "v", "forces", and parameters such as "mass.link7"."""
+    """Numbers that vary, by name, a row for each member: "q", "v", "forces", and "parameters.mass.link7" and so on."""
     results: tuple[Any, ...] = ()
     """The `Result` of each member that `simulate` ran; None for a member that failed."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import AnyArray
 from ..errors import unknown_name
 from ..records import dataclass
 from ..screen.progress import lasting
@@ -23,6 +24,8 @@ __all__ = ["Outcome"]
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
     """The results of an ensemble: `outcome["q_final"]` has a row for each member, `outcome["height"]` may be moments.
+
+    `outcome.keys()` lists them; `outcome["time"]` has the times of series.
 
     Arrays that are stored in Zarr are read when they are indexed.
     """
@@ -42,18 +45,31 @@ class Outcome:
         """Return an array with a row for each member, or the answer of a reduction."""
         if name in self.reductions:
             return self.reductions[name]
-        known = self.store.names()
-        if name not in known:
-            raise unknown_name("result", name, (*known, *self.reductions), self.study.robot.name)
+        times = self._times
+        if name == "time" and times is not None:
+            return times
+        if name not in self.store.names():
+            raise unknown_name("result", name, self.keys(), self.study.robot.name)
         found = self.store.read(name)
         return found[: self.members] if isinstance(found, np.ndarray) else found
 
     def __contains__(self, name: object) -> bool:
-        return name in self.reductions or name in self.store.names()
+        return name in self.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
 
     def keys(self) -> list[str]:
-        """Return the names of all results."""
-        return [*self.store.names(), *self.reductions]
+        """Return the names of all results: arrays, the times of series, reductions."""
+        return [*self.store.names(), *(() if self._times is None else ("time",)), *self.reductions]
+
+    @property
+    def _times(self) -> AnyArray | None:
+        """The times of series; None without series."""
+        return next((x.times for x in self.store.columns.values() if x.times is not None), None)
 
     def failures(self) -> dict[int, str]:
         """Return the reasons of members that failed, by their numbers."""
@@ -68,7 +84,7 @@ class Outcome:
         else:
             columns = self.store.columns
             found = xr.Dataset({x: (("member", *columns[x].dims), self[x]) for x in self.store.names()})
-            times = next((x.times for x in columns.values() if x.times is not None), None)
+            times = self._times
             found = found if times is None else found.assign_coords(time=("time", times, {"units": "s"}))
         labels = {dim: self.study.labels(dim) for dim in found.dims}
         return found.assign_coords({dim: list(x) for dim, x in labels.items() if x is not None})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import AnyArray, Array
+from ..arguments import AnyArray, Array, array, real, whole_number
 from ..errors import ArgumentError
 from .answers import MANTISSA, Coverage, Histogram, Moments, Quantiles, Worst
 from .members import Members, value_of
@@ -115,7 +115,7 @@ class _Moments(Reduction):
         n = int(state["n"])
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = state["mean"] + (0.0 if n else math.nan)
-            std = np.sqrt(np.asarray(state["square"]) / (n - 1))  # not a number for a single member
+            std = np.sqrt(np.asarray(state["square"]) / max(0, n - 1))  # NaN for one member, or without any
         return Moments(n, mean, std, state["low"], state["high"])
 
 
@@ -226,9 +226,11 @@ def histogram(
 
     `of`, `name` and `every` are as in `moments`.
     """
-    low, high = (float(x) for x in range)
-    if not (bins >= 1 and low < high and math.isfinite(high - low)):
-        raise ArgumentError(f"histogram: give at least one bin, and a range (low, high), not {bins} and {range}")
+    bins = whole_number(bins, "histogram: `bins`", 1)
+    edges = array(range, (2,), "histogram: `range`")
+    low, high = float(edges[0]), float(edges[1])
+    if not (low < high and math.isfinite(high - low)):
+        raise ArgumentError(f"histogram: `range` must be (low, high) with low below high, not {range!r}")
     return _Histogram(default_name(of, name, "histogram"), of, np.linspace(low, high, bins + 1), every)
 
 
@@ -240,7 +242,7 @@ def quantiles(
 
     `of`, `name` and `every` are as in `moments`.
     """
-    at = np.asarray(p, float)
+    at = real(p, "quantiles: `p`")
     if at.ndim != 1 or not ((at >= 0.0) & (at <= 1.0)).all():
         raise ArgumentError(f"quantiles: `p` must be a list of probabilities between 0 and 1, not {p!r}")
     return _Quantiles(default_name(of, name, "quantiles"), of, at, every)
@@ -253,7 +255,8 @@ def worst(
 
     `of`, `name` and `every` are as in `moments`.
     """
-    return _Worst(default_name(of, name, "worst"), of, int(count), bool(largest), every)
+    count = whole_number(count, "worst: `count`", 1)
+    return _Worst(default_name(of, name, "worst"), of, count, bool(largest), every)
 
 
 def coverage(
@@ -263,7 +266,10 @@ def coverage(
 
     `of`, `name` and `every` are as in `moments`.
     """
-    return _Coverage(default_name(of, name, "coverage"), of, float(low), float(high), every)
+    limits = array((low, high), (2,), "coverage: `low` and `high`", nonfinite=True)
+    if not limits[0] < limits[1] or not np.isfinite(limits).any():
+        raise ArgumentError(f"coverage: give `low`, `high` or both, with low below high, not {low!r} and {high!r}")
+    return _Coverage(default_name(of, name, "coverage"), of, float(limits[0]), float(limits[1]), every)
 
 
 def default_name(of: Of, name: str | None, kind: str) -> str:

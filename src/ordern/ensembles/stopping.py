@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..arguments import positive
 from ..errors import ArgumentError
+from .answers import required_confidence
 
-__all__ = ["Precision", "precise"]
+__all__ = ["Precision", "precise", "require_rule"]
 
 
 class Precision:
@@ -18,12 +20,20 @@ class Precision:
 
     def reached(self, answers: dict[str, Any]) -> bool:
         """Return True if the answer is precise enough."""
-        if self.name not in answers:
-            raise ArgumentError(
-                f"precise: {self.name!r} is not among the moments and other reductions that are kept: "
-                f"{', '.join(answers)}"
-            )
         return bool(answers[self.name].half_width(self.confidence) <= self.error)
+
+
+def require_rule(stop: Any, reductions: Sequence[str]) -> None:
+    """Raise unless `stop` is a rule about one of the reductions of a study."""
+    if not isinstance(stop, Precision):
+        raise ArgumentError(
+            f"Ensemble: `stop` must be a rule such as on.keep.precise('energy_moments', error=0.01), not {stop!r}"
+        )
+    if stop.name not in reductions:
+        listed = ", ".join(reductions) or "`keep` has no reduction, such as on.keep.moments(...)"
+        raise ArgumentError(
+            f"precise: {stop.name!r} is not among the moments and other reductions that are kept: {listed}"
+        )
 
 
 def precise(name: str, error: float, confidence: float = 0.95) -> Precision:
@@ -35,6 +45,4 @@ def precise(name: str, error: float, confidence: float = 0.95) -> Precision:
     study ends at the same one.
     """
     error = positive(error, "precise: `error`")
-    if not 0.0 < positive(confidence, "precise: `confidence`") < 1.0:
-        raise ArgumentError(f"precise: `confidence` must be between 0 and 1, not {confidence!r}")
-    return Precision(name, error, confidence)
+    return Precision(name, error, required_confidence(confidence))

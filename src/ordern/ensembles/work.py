@@ -171,7 +171,7 @@ def _rolled(
             raise  # a mistake in the study, not in a member
         except OrdernError as e:
             if end - start == 1:
-                failures[start] = str(e)
+                failures[start] = str(e).removeprefix("set 0: ")  # the only one
                 return
             middle = (start + end) // 2
             roll(start, middle)

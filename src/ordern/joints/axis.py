@@ -53,8 +53,8 @@ def turned_frame(axis: Axis) -> NDArray[np.float64]:
     x[(largest + 1) % 3] = 1.0
     y = np.array(_cross(axis, x))
     y /= np.linalg.norm(y)
-    across = y.tolist()
-    return np.array((_cross(across, axis), across, axis)).T + 0.0
+    across: list[float] = y.tolist()
+    return np.asarray(np.array((_cross(across, axis), across, axis)).T + 0.0, np.float64)
 
 
 def _cross(a: Sequence[float], b: Sequence[float]) -> Axis:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import AnyArray
 from ..compile.timeloops.event_program import Leaf, Watched, recorded
-from ..errors import ArgumentError, OrdernError, unknown_name
+from ..errors import ArgumentError, OrdernError, TraceError, unknown_name
 from ..records import dataclass
 from .events import Event, listed
 from .forces import require_signature
@@ -125,9 +125,9 @@ def _watched(robot: Robot, event: Event) -> Watched:
         function = _called(robot, event)
     try:
         operations = recorded(function, leaves)
-    except OrdernError:
-        raise
     except Exception as e:
+        if isinstance(e, OrdernError) and not isinstance(e, TraceError):
+            raise
         raise ArgumentError(
             f"rollout: event {event.name!r}: its function is called once, with symbols in the place of numbers, and "
             f"raised {type(e).__name__}: {e}. Use arithmetic, abs, np.sin, np.cos, np.sqrt and np.arctan2 of single "
