@@ -119,6 +119,8 @@ def test_stable_baselines3_takes_environments():
     assert ends > 5
     with pytest.raises(on.ArgumentError, match="same-step"):
         on.gym.stable_baselines3(on.gym.VectorEnv(robot, 4, **arguments()))
+    with pytest.raises(on.ArgumentError, match="an Env needs no adapter"):
+        on.gym.stable_baselines3(on.gym.Env(robot, **arguments()))
 
 
 def test_motors_limits_and_forces():
@@ -165,6 +167,12 @@ def test_wrong_arguments_are_named():
         ({"starts": (np.zeros((4, 2)), 0.0)}, "must be one value or a distribution"),
         ({"observation": lambda q, v: q[:, 0]}, "`observation` returned"),
         ({"parameters": {"mas": {}}}, "Did you mean 'mass'"),
+        ({"parameters": {"mass": {"lowr": d.uniform(1.0, 2.0)}}}, "Did you mean 'lower'"),
+        ({"starts": {"q": d.uniform([-1.0] * 3, [1.0] * 3)}}, "do not fit a quantity"),
+        ({"lenght": 5}, "Did you mean 'length'"),
+        ({"render_mode": "human"}, "draw no pictures"),
+        ({"every": 2}, "gives itself"),
+        ({"reward": lambda q, v: q[:, 0]}, r"is called with \(q, v, tau\), but takes \(q, v\)"),
     ):
         with pytest.raises(on.OrdernError, match=message):
             on.gym.VectorEnv(robot, 4, **arguments() | given)
@@ -173,6 +181,7 @@ def test_wrong_arguments_are_named():
     for bad, message in (
         ({"terminated": lambda q, v: q[:, 0]}, "give True or False"),
         ({"reward": lambda q, v, tau: np.array(["a"] * 4)}, "give a number"),
+        ({"reward": lambda q, v, tau: np.where(np.arange(4) == 2, np.nan, 0.0)}, "nan for environment 2"),
         ({"forces": lambda q, v, a: q[:, 0]}, r"`forces` returned float64 \(4,\)"),
     ):
         env = on.gym.VectorEnv(robot, 4, **arguments(**bad))
@@ -187,5 +196,11 @@ def test_wrong_arguments_are_named():
     env.reset(seed=0)
     with pytest.raises(on.ArgumentError, match=r"actions have shape \(4,\)"):
         env.step(np.zeros(4))
+    with pytest.raises(on.ArgumentError, match="actions must be finite; entry 0, 0 is nan"):
+        env.step(np.full((4, 2), np.nan))
     with pytest.raises(on.ArgumentError, match=r"`reward` returned an array of shape \(\)"):
         env.step(np.zeros((4, 2)))
+    one = on.gym.Env(robot, **arguments())
+    one.reset(seed=0)
+    with pytest.raises(on.ArgumentError, match=r"the action has shape \(3,\); give \(2,\)"):
+        one.step(np.zeros(3))

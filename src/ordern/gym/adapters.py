@@ -18,6 +18,10 @@ def stable_baselines3(env: VectorEnv) -> Any:
         from stable_baselines3.common.vec_env import VecEnv
     except ImportError:
         raise ArgumentError("this adapter needs stable-baselines3: pip install stable-baselines3") from None
+    if not isinstance(env, VectorEnv):
+        raise ArgumentError(
+            "stable_baselines3: give a VectorEnv; an Env needs no adapter, since stable-baselines3 takes it as it is"
+        )
     if env.autoreset_mode.value != "SameStep":
         raise ArgumentError('stable_baselines3: make the environment with autoreset="same-step"')
 

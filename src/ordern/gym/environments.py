@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
-from ..arguments import AnyArray, choice, whole_number
+from ..arguments import AnyArray, choice, finite, real, whole_number
 from ..errors import ArgumentError
 from .world import World
 
@@ -98,7 +98,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         """Move all environments by a control step with `actions` of shape (num_envs, motors)."""
         if not self._seeded:
             raise ArgumentError("gym: call reset() before step()")
-        given = np.asarray(actions)
+        given = finite(real(actions, "gym: actions"), "gym: actions")
         if given.shape != self.action_space.shape:
             raise ArgumentError(f"gym: actions have shape {given.shape}; give {self.action_space.shape}")
         same, waiting = self.autoreset_mode is AutoresetMode.SAME_STEP, np.zeros(self.num_envs, bool)
@@ -146,7 +146,10 @@ class Env(gymnasium.Env):  # type: ignore[misc]
 
     def step(self, action: AnyArray) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
         """Move by a control step with an `action` of shape (motors,)."""
-        seen, rewards, ended, cut, infos = self._batch.step(np.asarray(action)[None])
+        given = real(action, "gym: the action")
+        if given.shape != self.action_space.shape:
+            raise ArgumentError(f"gym: the action has shape {given.shape}; give {self.action_space.shape}")
+        seen, rewards, ended, cut, infos = self._batch.step(given[None])
         self._batch._ended[:] = False  # Gymnasium leaves it to the user not to go on
         return seen[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), infos
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,18 @@ from ..arguments import AnyArray, positive, whole_number
 from ..ensembles.distributions import Distribution
 from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_quantities
 from ..ensembles.quantities import Quantities, Quantity, variant
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ModelError, unknown_name
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
 __all__ = ["World"]
 
+_ARGUMENTS = (
+    "reward", "observation", "terminated", "starts", "parameters", "forces", "scale", "dt", "hold", "length",
+    "autoreset", "dtype",
+)  # fmt: skip
+"""The arguments of environments, for errors that name the closest one."""
 _AHEAD = 8
 """Episodes that are drawn at once, which takes hardly longer than one."""
 _EPISODES = 2**40
@@ -48,9 +55,11 @@ class World:
     ) -> None:
         require_one_robot(robot, "gym")
         self.robot, self.count, self.dtype = robot, count, np.dtype(dtype)
-        for name, function in (("reward", reward), ("observation", observation), ("terminated", terminated)):
-            if function is not None and not callable(function):
-                raise ArgumentError(f"gym: `{name}` must be a function of batched states, not {function!r}")
+        given = {"reward": reward, "observation": observation, "terminated": terminated, "forces": forces}
+        for name, function in given.items():
+            if function is not None:
+                _require_function(name, function)
+        _require_settings(settings)
         self._reward, self._terminated = reward, terminated
         self._observation = _states if observation is None else observation
         self.dt = positive(dt, "gym: `dt`")
@@ -69,6 +78,7 @@ class World:
                 raise ArgumentError(f"gym: {x.name} must be one value or a distribution, not an array for each member")
         self._varied = [x.name for x in varied if isinstance(x.given, Distribution)]
         self._fixed = [x.name for x in varied if not isinstance(x.given, Distribution)]
+        self._require_drawable()
         self._seeds: list[int] = []
         self._later: list[list[dict[str, AnyArray]]] = []
         """What is drawn for coming episodes of each environment, the next one last."""
@@ -79,6 +89,12 @@ class World:
         self.v = np.zeros((count, robot.nv))
         self._numbers: dict[str, AnyArray] = {}
         self._variant: Robot | None = None
+
+    def _require_drawable(self) -> None:
+        """Raise if starts have a wrong shape, or parameters name what the robot does not have: draw one episode."""
+        drawn = Quantities(self.robot, self._given, 1, 0, "random").drawn(0, 1)
+        with contextlib.suppress(ModelError):  # numbers that are impossible by chance
+            variant(self.robot, {name: drawn[name][0] for name in (*self._varied, *self._fixed)})
 
     @property
     def actions(self) -> int:
@@ -156,6 +172,10 @@ class World:
         self.v = np.where(keep[:, None], self.v, v)
         self.steps[~frozen] += 1
         rewards = self._each("reward", self._reward(self.q, self.v, tau), float)
+        bad = ~(np.isfinite(rewards) | keep)
+        if bad.any():
+            k = int(np.argmax(bad))
+            raise ArgumentError(f"gym: `reward` returned {rewards[k]} for environment {k}; give finite numbers")
         ended = np.zeros(self.count, bool)
         if self._terminated is not None:
             ended = self._each("terminated", self._terminated(self.q, self.v), bool)
@@ -171,6 +191,42 @@ class World:
             wanted = "True or False" if kind is bool else "a number"
             raise ArgumentError(f"gym: `{name}` returned {values.dtype}; give {wanted} for each environment")
         return values.astype(kind)
+
+
+_CALLS = {
+    "reward": ("q", "v", "tau"), "observation": ("q", "v"), "terminated": ("q", "v"), "forces": ("q", "v", "actions"),
+}  # fmt: skip
+"""The arguments of the functions that users give."""
+_OWN = ("q0", "v0", "tau", "steps", "every", "out")
+"""Settings of `rollout` that an environment gives itself."""
+
+
+def _require_function(name: str, function: Any) -> None:
+    """Raise unless this is a function that takes the arguments it is called with."""
+    if not callable(function):
+        raise ArgumentError(f"gym: `{name}` must be a function of batched states, not {function!r}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of extension modules have no signature
+        return
+    try:
+        signature.bind(*_CALLS[name])
+    except TypeError as e:
+        called = ", ".join(_CALLS[name])
+        raise ArgumentError(f"gym: `{name}` is called with ({called}), but takes {signature}: {e}") from None
+
+
+def _require_settings(settings: Mapping[str, Any]) -> None:
+    """Raise for settings that `rollout` does not have, or that an environment gives itself."""
+    from ..robot import Robot
+
+    known = [x for x in inspect.signature(Robot.rollout).parameters if x not in ("self", "dt", *_OWN)]
+    for name in settings:
+        if name in _OWN:
+            raise ArgumentError(f"gym: {name!r} is a setting of rollout that the environment gives itself")
+        if name not in known:
+            hint = "Environments draw no pictures; robot.view(q) shows a state" if name == "render_mode" else ""
+            raise unknown_name("setting", name, (*_ARGUMENTS, *known), "gym", hint)
 
 
 def _states(q: AnyArray, v: AnyArray) -> AnyArray:
