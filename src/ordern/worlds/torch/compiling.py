@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 import torch
 
+from ...errors import ArgumentError
 from ...kernel.tracing import READERS
 from ...model.variation import with_values
 
@@ -91,4 +93,23 @@ def _run(key: str, *tensors: torch.Tensor) -> Any:
     return getattr(type(robot), name)(robot, *_filled(given, own, arrays), **_filled(named, own, arrays))
 
 
+def _require_version() -> None:
+    """Raise if the compiler takes no objects for constants: versions of PyTorch up to 2.8 do not, and 2.13 does."""
+    from torch._dynamo.variables import functions
+
+    makes = getattr(functions, "invoke_and_store_as_constant", None)
+    if makes is not None and "UserDefinedObjectVariable" not in _names_in(makes.__code__):
+        raise ArgumentError(
+            f"torch.compile of functions that call robots needs a later version of PyTorch than {torch.__version__}, "
+            "such as 2.13; without compilation, robots answer tensors in this version, too"
+        )
+
+
+def _names_in(code: CodeType) -> tuple[Any, ...]:
+    """Return the names that a function and the functions in it use."""
+    inner = (x for x in code.co_consts if isinstance(x, CodeType))
+    return (*code.co_names, *(name for x in inner for name in _names_in(x)))
+
+
+_require_version()
 READERS["torch"] = traced
