@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,22 @@ def test_threads_share_operators() -> None:
         assert torch.equal(found, gradient(k))
     large = _state(4000)
     assert torch.equal(ARM.forward_dynamics(*large, threads=2), ARM.forward_dynamics(*large, threads=1))
+
+
+def test_first_calls_in_many_threads_at_once() -> None:
+    robot, together = on.chain(3), Barrier(4)
+    given = [torch.full((3,), 0.1 * k, dtype=torch.float64) for k in range(1, 4)]
+
+    def gradient(k: int) -> torch.Tensor:
+        x = [y.clone().requires_grad_() for y in given]
+        together.wait()
+        return torch.cat(torch.autograd.grad(robot.forward_dynamics(*x).sum(), x))
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(gradient, range(4)))
+    expected = robot.vjp("forward_dynamics", [x.numpy() for x in given], np.ones(3))
+    for x in found:
+        assert_close(x, np.concatenate(expected), ROUNDING)
 
 
 def test_operators_go_with_their_robot() -> None:

@@ -22,6 +22,7 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from ...errors import ArgumentError
+from ...forking import COMPILING
 from ..operators import Operator
 from . import cuda
 from .native import Native
@@ -43,7 +44,12 @@ def call(operator: Operator | Native, threads: int | None, tensors: Sequence[Ten
 def overload(count: int) -> Any:
     """Return the operator of PyTorch for a number of tensors."""
     found = _OVERLOADS.get(count)
-    return _defined(count) if found is None else found
+    if found is None:
+        with COMPILING:
+            found = _OVERLOADS.get(count)
+            if found is None:
+                found = _OVERLOADS[count] = _defined(count)
+    return found
 
 
 def compute(operator: Operator, threads: int | None, tensors: Sequence[Tensor], out: Tensor | None = None) -> Tensor:
@@ -85,7 +91,7 @@ def _defined(count: int) -> Any:
     _LIBRARY.impl(name, with_derivatives, "Autograd", with_keyset=True)
     torch.library.register_fake(f"ordern::{name}", _fake, lib=_LIBRARY)
     torch.library.register_vmap(f"ordern::{name}", batched, lib=_LIBRARY)
-    return _OVERLOADS.setdefault(count, defined)
+    return defined
 
 
 def _on_cpu(key: str, threads: int, *given: Tensor) -> Tensor:

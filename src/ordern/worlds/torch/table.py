@@ -32,8 +32,8 @@ def key_of(operator: Operator | Native) -> str:
     key: str | None = operator.__dict__.get("_torch_key")
     if key is None:
         fresh = f"{operator.name} of {operator.robot} {secrets.token_hex(8)}"
+        _BY_KEY[fresh] = operator  # first, since another thread may use the key as soon as it is there
         key = operator.__dict__.setdefault("_torch_key", fresh)
-        _BY_KEY[key] = operator
     return key
 
 
