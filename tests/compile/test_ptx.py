@@ -12,6 +12,7 @@ import ordern as on
 from ordern.algorithms import methods, questions
 from ordern.compile.program import straight_line
 from ordern.compile.ptx import program, ptx_code
+from ordern.compile.ptx.machine import shared_bytes
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
 from ordern.compile.ptx.spills import spill_schedule
@@ -224,3 +225,18 @@ def test_every_method_assembles(tmp_path: Path, tree: str) -> None:
             for dtype in ("float32", "float64"):
                 found = assemble(ptx_code(kernel.request, dtype).text, tmp_path)
                 assert found.registers <= 255, (question.name, method.name)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nvidia.cuda_nvcc", "example_robot_data")
+@pytest.mark.parametrize("arch", ["sm_70", "sm_75", "sm_80", "sm_89", "sm_100", "sm_120"])
+def test_every_generation_assembles(tmp_path: Path, arch: str) -> None:
+    robot = on.load(ROBOTS / "talos_data/robots/talos_reduced.urdf", floating=True)
+    for question, dtype in (
+        ("forward_dynamics", "float32"),
+        ("forward_dynamics", "float64"),
+        ("mass_matrix", "float32"),
+    ):
+        code = ptx_code(robot.kernel(question).request, dtype, arch)
+        assemble(code.text, tmp_path, arch)
+        assert code.shared_bytes <= shared_bytes(arch)
