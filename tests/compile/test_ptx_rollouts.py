@@ -10,6 +10,7 @@ import pytest
 import ordern as on
 from ordern.compile.ptx import ptx_rollout
 from ordern.compile.ptx.plan import Plan
+from ordern.errors import CompileError
 from ordern.simulate.integrators.native import step_requests
 from ordern.simulate.integrators.rk_step import fixed_step
 from ordern.simulate.integrators.tableaus import tableau
@@ -80,6 +81,13 @@ def test_feedback_and_external_forces(plan: Plan | None) -> None:
     )
     assert_close(q, expected.q, ROUNDING)
     assert_close(v, expected.v, ROUNDING)
+
+
+def test_long_robots_are_refused() -> None:
+    robot, steps = on.chain(150), tableau("semi-implicit-euler")
+    requests = step_requests(robot, steps, None, feedback=False, external=False)
+    with pytest.raises(CompileError, match="forward_dynamics is too long"):
+        ptx_rollout(robot, requests, lambda m, q, v: fixed_step(m, steps, q, v), "float32")
 
 
 @pytest.mark.needs("nvidia.cuda_nvcc", "example_robot_data")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from ...errors import CompileError
 from ...graph import Node
 from ...model import BASE, Model
 from ..emit.target import Target
 from ..pipeline import Request
-from ..program import uncollected
+from ..program import choose_way, uncollected
 from .code import PtxCode
 from .entry import NAME
 from .limbs import Division, bodies_of, divided, undivided
@@ -54,6 +55,7 @@ def write_rollout(
     on_device: bool = True,
 ) -> tuple[str, PtxCode]:
     """Return the loop around a step as IR text, and its record without the text; see `Frame` for `on_device`."""
+    _require_short(model, requests)
     target, traced = thread_target(dtype), trace_step(model, requests, step)
     work = traced.work
     plan, division = _planned(model, traced, work, target, arch, plan)
@@ -68,6 +70,16 @@ def write_rollout(
     shared = loop.frame.shared * target.itemsize
     code = PtxCode("", NAME, loop.frame.block, states, "unrolled", len(work), shared, registers=plan.registers)
     return loop.frame.text(plan.registers), code
+
+
+def _require_short(model: Model, requests: Mapping[str, Request]) -> None:
+    """Raise an error if the steps of a robot are too long for straight-line code."""
+    for request in requests.values():
+        if (request.way or choose_way(request)) == "rolled":
+            raise CompileError(
+                f"a rollout of {model.name!r} on a GPU: its {request.question.name} is too long for the straight-line "
+                "code that steps are made of there; roll it out on the processor"
+            )
 
 
 def _planned(
