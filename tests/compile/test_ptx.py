@@ -12,6 +12,7 @@ import ordern as on
 from ordern.algorithms import methods, questions
 from ordern.compile.program import straight_line
 from ordern.compile.ptx import program, ptx_code
+from ordern.compile.ptx.limbs import bodies_of, divided
 from ordern.compile.ptx.machine import shared_bytes
 from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
@@ -240,3 +241,34 @@ def test_every_generation_assembles(tmp_path: Path, arch: str) -> None:
         code = ptx_code(robot.kernel(question).request, dtype, arch)
         assemble(code.text, tmp_path, arch)
         assert code.shared_bytes <= shared_bytes(arch)
+
+
+def test_division_passes_every_value_on() -> None:
+    robot = on.load("quadruped")
+    request = robot.kernel("forward_dynamics").request
+    results = straight_line(request)
+    work = [node for node in live(x for x in results if isinstance(x, Node)) if node.args]
+    inputs = [bodies_of(request.model, port.kind) for port in request.ports]
+    division = divided(request.model, inputs, bodies_of(request.model, "v"), results, work)
+    assert sum(len(nodes) for warp in division.warps for nodes in warp) == len(work)
+    assert division.phases == 4
+    slots: dict[int, int] = {}
+    own: list[set[int]] = [set() for _ in division.warps]
+    for phase in range(division.phases):
+        written: dict[int, int] = {}
+        for warp, phases in enumerate(division.warps):
+            for node in phases[phase]:
+                foreign = {a.index for a in node.args if a.args} - own[warp]
+                assert all(slots[division.passed[index]] == index for index in foreign)
+                own[warp].add(node.index)
+                if node.index in division.passed:
+                    written[division.passed[node.index]] = node.index
+        read = {
+            division.passed[a.index]
+            for warp, phases in enumerate(division.warps)
+            for node in phases[phase]
+            for a in node.args
+            if a.args and a.index not in own[warp]
+        }
+        assert not read & written.keys()  # other warps may still read them
+        slots |= written
