@@ -9,6 +9,7 @@ joint.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ...graph import Node
@@ -23,6 +24,9 @@ _TRUNK = -1
 _UNEVEN = 1.25
 """How much more work than the largest limb a warp with several small limbs may have."""
 _MOST_PHASES = 8
+_MOST_WORK = 0.6
+"""The largest part of the work that one warp may have. After the first stage of a Runge-Kutta step, all depends on all
+limbs, and would be work of the trunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ def divided(
     units = _units(work, results, limb, inputs, outputs)
     warp_of = _packed(work, units)
     phase = _phases(work, warp_of, units)
-    if max(phase.values()) >= _MOST_PHASES:
+    loads = Counter(warp_of.values())
+    if max(phase.values()) >= _MOST_PHASES or max(loads.values()) > _MOST_WORK * len(work):
         return undivided(work)
     return _division(work, warp_of, phase)
 

@@ -16,7 +16,7 @@ from .code import PtxCode
 from .entry import NAME
 from .limbs import Division, bodies_of, divided, undivided
 from .machine import ASYNCHRONOUS, assembly, generation, thread_target
-from .plan import Plan, straight_plan
+from .plan import Plan, straight_plan, thread_plan
 from .rollout_parameters import ROLLOUT_PARAMETERS
 from .rollout_team import TeamLoop, areas_of
 from .rollout_threads import ThreadLoop
@@ -89,7 +89,8 @@ def _planned(
     if plan is None:
         rows = sum(x.size for x in areas_of(step))
         plan, division = straight_plan(work, rows, 0, lambda: _divided(model, step), target.itemsize, arch)
-        return replace(plan, keep=0), division  # the state takes the place of slots
+        # there are no slots beside a state in registers
+        return (thread_plan(work, target.itemsize, arch), None) if plan.keep else (plan, division)
     division = _divided(model, step) if plan.team == "limbs" else undivided(work)
     return plan, division if plan.team else None
 
