@@ -64,7 +64,9 @@ def test_some_environments_begin_anew():
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
     robot = on.load("double-pendulum")
-    more = arguments(parameters={"mass": {robot.bodies[-1].name: d.uniform(0.5, 2.0)}})
+    link = robot.bodies[-1]
+    varied = {"mass": {link.name: d.uniform(0.5, 2.0)}, "com": {link.name: d.normal(link.com, 0.02)}}
+    more = arguments(parameters={**varied, "gravity": (0.0, 0.5, -5.0)})
     one_by_one = SyncVectorEnv([lambda: on.gym.Env(robot, **more)] * 5, autoreset_mode=AutoresetMode.DISABLED)
     batch = on.gym.VectorEnv(robot, 5, autoreset="disabled", **more)
     assert one_by_one.reset(seed=3)[0].tobytes() == batch.reset(seed=3)[0].tobytes()

@@ -15,6 +15,7 @@ from ..ensembles.distributions import Distribution
 from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_quantities
 from ..ensembles.quantities import Quantities, Quantity, variant
 from ..errors import ArgumentError, ModelError, unknown_name
+from ..model.variation import with_values
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -89,6 +90,8 @@ class World:
         self.v = np.zeros((count, robot.nv))
         self._numbers: dict[str, AnyArray] = {}
         self._variant: Robot | None = None
+        self._renewed = np.zeros(count, bool)
+        """Environments that have begun a new episode since the variant was made."""
 
     def _require_drawable(self) -> None:
         """Raise if starts have a wrong shape, or parameters name what the robot does not have: draw one episode."""
@@ -119,8 +122,7 @@ class World:
                 self._numbers[name][k] = x
         self._episodes[which] += 1
         self.steps[which] = 0
-        if self._varied or self._fixed:
-            self._variant = None
+        self._renewed |= which
 
     def _start(self, k: int) -> dict[str, AnyArray]:
         """Return what is drawn for the next episode of an environment; that of some episodes is drawn at once."""
@@ -135,9 +137,19 @@ class World:
 
     @property
     def moving(self) -> Robot:
-        """The robot, with the parameters of each environment."""
+        """The robot, with the parameters of each environment. Those of new episodes alone are computed anew."""
+        if not self._numbers:
+            return self.robot
         if self._variant is None:
             self._variant = variant(self.robot, self._numbers)
+        elif self._renewed.any():
+            some = variant(self.robot, {name: x[self._renewed] for name, x in self._numbers.items()})
+            assert some.variation is not None and some.variation.values is not None
+            assert self._variant.variation is not None and self._variant.variation.values is not None
+            values = self._variant.variation.values.copy()
+            values[self._renewed] = some.variation.values
+            self._variant = with_values(self._variant, values)
+        self._renewed[:] = False
         return self._variant
 
     def observations(self) -> AnyArray:
