@@ -23,7 +23,9 @@ def panda() -> on.Robot:
     return robot.lock(*(c.name for c in robot.joints if "finger" in c.name))
 
 
-@pytest.mark.parametrize("name", ["planar-3r", "puma560", "stanford-arm"])
+@pytest.mark.parametrize(
+    "name", ["planar-3r", *(pytest.param(x, marks=pytest.mark.slow) for x in ("puma560", "stanford-arm"))]
+)
 def test_both_methods_find_the_same_combinations(name: str) -> None:
     robot = on.load(name)
     numeric, tree = robot.base_parameters(), robot.base_parameters(method="tree")
@@ -45,7 +47,7 @@ def test_both_methods_on_arms_and_random_trees_of_hinges_and_slides(seed: int) -
         assert_close(numeric.matrix, tree.matrix, 1e-8)
 
 
-@pytest.mark.parametrize(("robot", "count"), [(ARM, 36), (PLANAR, 9)])
+@pytest.mark.parametrize(("robot", "count"), [pytest.param(ARM, 36, marks=pytest.mark.slow), (PLANAR, 9)])
 def test_known_numbers_of_inertial_base_parameters(robot: on.Robot, count: int) -> None:
     """36 of a PUMA 560, as in Gautier and Khalil 1990; 9 of three hinges that are parallel, in a vertical plane."""
     base = robot.base_parameters()
@@ -74,6 +76,7 @@ def test_base_parameters_give_the_forces(seed: int) -> None:
     assert np.linalg.matrix_rank(flat / np.linalg.norm(flat, axis=0), tol=1e-8) == len(base)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["joint_wrench", "base_wrench", "momentum", "kinetic_energy", "potential_energy"])
 def test_base_parameters_of_other_measurements(of: str) -> None:
     base, (q, v, a) = PLANAR.base_parameters(of), random_state(PLANAR, 1, (50,))

@@ -46,6 +46,7 @@ def test_columns_by_names_of_joints(tmp_path: Path) -> None:
     assert_close(scaled.tau, TAU * [62.6, 1, 1, 1, 1, 1], 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("pyarrow")
 def test_parquet(tmp_path: Path) -> None:
     import pyarrow as pa

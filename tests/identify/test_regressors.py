@@ -13,7 +13,7 @@ from tests.tolerances import ROUNDING, SINGLE, assert_close, difference
 ARM = on.load("puma560")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [3, 7, *(pytest.param(k, marks=pytest.mark.slow) for k in (0, 1, 2, 4, 5, 6))])
 def test_regressor_times_theta(seed: int) -> None:
     for name, found, expected in compared(random_tree(seed), seed):
         assert difference(found, expected) <= ROUNDING, name
@@ -36,7 +36,7 @@ def test_columns_have_the_order_of_the_labels() -> None:
     assert Y.shape == (robot.nv, len(p.theta_labels)) and len(p.theta) == len(p.theta_labels)
     assert_close(p.with_theta(2.0 * p.theta).theta, 2.0 * p.theta, 0.0)
     masses = [k for k, x in enumerate(p.theta_labels) if x.endswith(".mass")]
-    for at in (*masses[::2], *range(10 * len(robot.bodies), len(p.theta), 3)):
+    for at in (*masses[::4], *range(10 * len(robot.bodies), len(p.theta), 11)):
         more = robot.with_parameters(p.with_theta(p.theta + 0.25 * np.eye(len(p.theta))[at]), fold=True)
         changed = [
             r.kernel("inverse_dynamics", way="interpreted")(q, v, a)

@@ -25,9 +25,9 @@ from .reduction import Row, motion_of, reduced
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["BLIND", "Identifiability", "deviations_of", "identifiability", "information_of", "noise_of"]
+__all__ = ["Identifiability", "Spectrum", "identifiability", "information_of", "noise_of"]
 
-BLIND = 1e-7
+_BLIND = 1e-7
 """Directions whose singular value, with columns of unit length, is below this part of the largest are not excited."""
 _WEAK = 0.1
 """A deviation above this part of the parameter counts as weak."""
@@ -112,9 +112,9 @@ def identifiability(
     more: dict[str, Any] = {} if smoothing is None else {"smoothing": smoothing}
     motion = motion_of(robot, of, q, v, a, None, "identifiability", **more)
     rows = reduced(robot, of, motion, found.kept, exact=True)
-    F = information_of(rows, noise_of(noise, len(rows), "identifiability"), len(found))
-    condition, deviations = deviations_of(F)
-    return Identifiability(found, len(motion), condition, deviations, found.of_theta(robot.parameters.theta))
+    seen = Spectrum.of(information_of(rows, noise_of(noise, len(rows), "identifiability"), len(found)))
+    values = found.of_theta(robot.parameters.theta)
+    return Identifiability(found, len(motion), seen.condition, np.sqrt(np.diag(seen.covariance)), values)
 
 
 def noise_of(noise: ArrayLike, rows: int, what: str) -> Array:
@@ -137,14 +137,46 @@ def information_of(rows: list[Row], noise: Array, count: int) -> Array:
     return np.concatenate(parts)
 
 
-def deviations_of(F: Array) -> tuple[float, Array]:
-    """Return the condition number of weighted rows, columns of unit length, and the deviation of each parameter."""
-    lengths = np.linalg.norm(F, axis=0)
-    scale = np.where(lengths > 0.0, lengths, 1.0)
-    _, s, Vt = np.linalg.svd(F / scale, full_matrices=False)
-    blind: NDArray[np.bool_] = s <= BLIND * s.max(initial=0.0)
-    found = np.sqrt(((Vt[~blind] / s[~blind, None]) ** 2).sum(axis=0)) / scale
-    # a parameter that takes part in a direction without excitation is not determined
-    found[(np.abs(Vt[blind]) > BLIND).any(axis=0) | (lengths == 0.0)] = np.inf
-    condition = np.inf if blind.any() or not len(s) else float(s.max() / s.min())
-    return condition, found
+@dataclass(frozen=True, slots=True)
+class Spectrum:
+    """The singular values of weighted rows, with columns of unit length."""
+
+    U: Array
+    s: Array
+    Vt: Array
+    lengths: Array
+    """The lengths of the columns; 1 for columns that are zero."""
+    zero: NDArray[np.bool_]
+    """The columns that are zero."""
+
+    @classmethod
+    def of(cls, F: Array) -> Spectrum:
+        """Decompose weighted rows."""
+        lengths = np.linalg.norm(F, axis=0)
+        zero = lengths == 0.0
+        lengths = np.where(zero, 1.0, lengths)
+        return cls(*np.linalg.svd(F / lengths, full_matrices=False), lengths, zero)
+
+    @property
+    def blind(self) -> NDArray[np.bool_]:
+        """The directions that are not excited."""
+        return np.asarray(self.s <= _BLIND * self.s.max(initial=0.0))
+
+    @property
+    def inverse(self) -> Array:
+        """The inverse singular values, zero for directions that are not excited."""
+        return np.asarray(np.where(self.blind, 0.0, 1.0 / np.where(self.s > 0.0, self.s, 1.0)))
+
+    @property
+    def condition(self) -> float:
+        """The condition number; infinite if some directions are not excited."""
+        return np.inf if self.blind.any() or not len(self.s) else float(self.s.max() / self.s.min())
+
+    @property
+    def covariance(self) -> Array:
+        """The covariance of the parameters; the variance of those that are not determined is infinite."""
+        C = (self.Vt.T * self.inverse**2) @ self.Vt / np.outer(self.lengths, self.lengths)
+        # a parameter that takes part in a direction without excitation is not determined
+        unknown = (np.abs(self.Vt[self.blind]) > _BLIND).any(axis=0) | self.zero
+        C[unknown, unknown] = np.inf
+        return np.asarray(C)

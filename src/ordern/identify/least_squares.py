@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arguments import Array
 from ..records import dataclass
-from .identifiability import BLIND, deviations_of, information_of
+from .identifiability import Spectrum, information_of
 from .reduction import Row
 
 __all__ = ["Solution", "measured_of", "solve"]
@@ -75,14 +75,6 @@ def measured_of(rows: list[Row], noise: Array) -> Array:
 
 
 def _weighted(rows: list[Row], count: int, noise: Array) -> Solution:
-    F, z = information_of(rows, noise, count), measured_of(rows, noise)
-    lengths = np.linalg.norm(F, axis=0)
-    scale = np.where(lengths > 0.0, lengths, 1.0)
-    U, s, Vt = np.linalg.svd(F / scale, full_matrices=False)
-    condition, deviations = deviations_of(F)
-    inverse = np.where(s > BLIND * s.max(initial=0.0), 1.0 / np.where(s > 0.0, s, 1.0), 0.0)
-    x = Vt.T @ (inverse * (U.T @ z)) / scale
-    C = (Vt.T * inverse**2) @ Vt / np.outer(scale, scale)
-    unknown = ~np.isfinite(deviations)
-    C[unknown, unknown] = np.inf
-    return Solution(x, C, noise, condition)
+    seen, z = Spectrum.of(information_of(rows, noise, count)), measured_of(rows, noise)
+    x = seen.Vt.T @ (seen.inverse * (seen.U.T @ z)) / seen.lengths
+    return Solution(x, seen.covariance, noise, seen.condition)
