@@ -187,6 +187,29 @@ def test_means_of_samples() -> None:
                  guess().identify(q, v, a, clean + slow, average=7).values, 1e-8)  # fmt: skip
 
 
+def test_springs_are_known_forces() -> None:
+    sprung = ARM.vary(stiffness=[3.0, 0.0, 1.0], rest=0.2, fold=True)
+    q, v, _ = MOTION
+    tau = CLEAN + [3.0, 0.0, 1.0] * (q - 0.2)
+    found = guess().vary(stiffness=[3.0, 0.0, 1.0], rest=0.2, fold=True).identify(*MOTION, tau)
+    assert_close(found.values, found.base.of_theta(THETA), 1e-9)
+    assert_close(found.predicted(*MOTION), tau, 1e-9)
+    assert_close(sprung.inverse_dynamics(*MOTION) - sprung.passive_force(q, v, 1e-9), tau, 1e-9)
+    loop = on.load("four-bar").vary(stiffness=1.0, fold=True)
+    with pytest.raises(on.ArgumentError, match="has loops, and springs or drag"):
+        loop.identify(*np.zeros((3, 5, 3)), np.zeros((5, 1)))
+
+
+def test_varied_robots_are_as_folded_ones() -> None:
+    """Numbers that vary, but have one set: the tree has the placements that were given."""
+    change = {"joint2": lambda at: at + np.array([0.1, 0, 0, 0, 0, 0])}
+    varied, folded = ARM.vary(placement=change), ARM.vary(placement=change, fold=True)
+    for method in ("numeric", "tree"):
+        one, other = varied.base_parameters(method=method), folded.base_parameters(method=method)
+        assert one.kept.tolist() == other.kept.tolist()
+        assert_close(one.matrix, other.matrix, 1e-9)
+
+
 def test_payload_alone() -> None:
     """What the last link carries, with all else known: mass and centre."""
     loaded = ARM.vary(mass={"link3": 3.0}, com={"link3": (0.2, 0.03, 0.0)}, fold=True)

@@ -20,6 +20,7 @@ from .held_out import HeldOut, compared
 from .identifiability import information_of, noise_of
 from .least_squares import Solution, measured_of, solve
 from .reduction import Motion, Row, motion_of, reduced
+from .springs import known_forces
 
 if TYPE_CHECKING:
     from ..parameters import Parameters
@@ -94,11 +95,13 @@ class Estimate:
             ) from None
 
     def predicted(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Return the forces of the drives in motions, damping and friction included, of shape (..., nv)."""
+        """Return the forces of the drives in motions, with damping, friction and the robot's springs, (..., nv)."""
         robot, smoothing = self.measured, self.smoothing
         if robot.nc:
             return np.asarray(robot.actuation_regressor(q, v, a, smoothing=smoothing) @ self.theta)
-        return np.asarray(robot.inverse_dynamics_regressor(q, v, a, smoothing=smoothing) @ self.theta)
+        forces = robot.inverse_dynamics_regressor(q, v, a, smoothing=smoothing) @ self.theta
+        springs = known_forces(robot, q, v)
+        return np.asarray(forces if springs is None else forces - springs)
 
     def check(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> HeldOut:
         """Return how well the estimate predicts forces `tau` of motions that it has not seen."""
@@ -158,13 +161,15 @@ def identify(
     positive(prior, "prior")
     more: dict[str, Any] = {} if smoothing is None else {"smoothing": positive(smoothing, "smoothing", zero=True)}
     motion = motion_of(robot, "inverse_dynamics", q, v, a, tau, "identify", **more)
+    springs = known_forces(robot, *motion.states[:2])
     own = robot.parameters.theta
     chosen = _chosen(robot, only)
     known = own.copy()
     known[chosen] = 0.0
     used = len(motion) - round(held_out * len(motion))
     each = _whole(average, used)
-    learned = Motion(motion.states, motion.tau, motion.more, known, each).some(slice(0, used))
+    inertial = motion.tau if springs is None else motion.tau + springs
+    learned = Motion(motion.states, inertial, motion.more, known, each).some(slice(0, used))
     labels = robot.parameters.theta_labels
     rows = random_rows(robot, "inverse_dynamics")[:, chosen]
     base = from_columns(rows, [labels[k] for k in chosen], robot.name, "inverse_dynamics")

@@ -53,7 +53,8 @@ def base_parameters(
             f"base_parameters: {robot.name!r} has loops; the rules are for trees. Use method='numeric', or "
             "`robot.opened()`"
         )
-    return from_silent(silent_changes(robot), labels, robot.name)
+    plain = robot if robot.variation is None else robot.folded(())  # whose tables have the numbers that were varied
+    return from_silent(silent_changes(plain), labels, robot.name)
 
 
 def rows_of(robot: Robot, of: str, states: Sequence[Array], way: str | None = None, **more: Any) -> Array:

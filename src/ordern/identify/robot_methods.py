@@ -177,7 +177,8 @@ class IdentifyMethods(Answering):
         estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
         is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
-        conditioned. Of a robot with loops, `tau` are the forces of `robot.actuated`.
+        conditioned. Springs of joints and drag of bodies count as known forces. Of a robot with loops, `tau` are the
+        forces of `robot.actuated`.
         """
 
     @delegated("identify.log")
