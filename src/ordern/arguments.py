@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "choice",
     "finite",
     "leading_shape",
+    "names_of",
     "pose",
     "positive",
     "random_generator",
@@ -131,12 +132,26 @@ def pose(T: Any, what: str, *, batch: bool = False) -> Array:
     return a
 
 
-def broadcast_shapes(what: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape that batches of these shapes broadcast to; raise if they do not."""
+def broadcast_shapes(what: str, *shapes: tuple[int, ...], names: Sequence[str] = ()) -> tuple[int, ...]:
+    """Return the shape that batches of these shapes broadcast to; raise, with the names that have one, if they do not.
+
+    Names belong to the last shapes.
+    """
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ArgumentError(f"{what}: the batch shapes {sorted(set(shapes))} do not fit together") from None
+        named = zip(names, shapes[len(shapes) - len(names) :], strict=True)
+        listed = ", ".join(f"{name} {shape}" for name, shape in named if shape)
+        which = f"the batch shapes of {listed}" if listed else f"the batch shapes {sorted(set(shapes))}"
+        raise ArgumentError(f"{what}: {which} do not fit together") from None
+
+
+def names_of(x: Any, what: str) -> tuple[str, ...]:
+    """Return one or several names that users give as a tuple."""
+    names = (x,) if isinstance(x, str) else tuple(x) if isinstance(x, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise ArgumentError(f"{what} must be a name or several names, not {_shown(x)}")
+    return names
 
 
 def leading_shape(shape: Any, what: str) -> tuple[int, ...]:

@@ -166,7 +166,12 @@ def test_with_parameters() -> None:
         ),
         (lambda r: r.vary(placement={"scrow": (0, 0, 1)}), on.UnknownNameError, "Did you mean 'screw'"),
         (lambda r: r.vary(placement={"screw": (0, 1)}), on.ArgumentError, "expected a position"),
-        (lambda r: r.vary(mass={"a": [1.0, 2.0]}, com={"a": np.zeros((3, 3))}), on.ArgumentError, "do not fit"),
+        (
+            lambda r: r.vary(mass={"a": [1.0, 2.0]}, com={"a": np.zeros((3, 3))}),
+            on.ArgumentError,
+            r"mass \(2,\), com \(3,\)",
+        ),
+        (lambda r: r.vary(mass={"a": [1.0, 2.0], "b": [1.0] * 3}), on.ArgumentError, r"'a' \(2,\), 'b' \(3,\)"),
         (lambda r: r.vary(mass={"a": [1.0, 2.0]}, fold=True), on.ArgumentError, r"the leading shape \(2,\)"),
         *(
             (lambda r, x=x: r.vary(**x), on.ArgumentError, "the function returned None; it must return the new numbers")

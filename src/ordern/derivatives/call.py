@@ -16,7 +16,7 @@ from ..algorithms import Question, find
 from ..algorithms.derivatives.derived import derived_name, tangent_kind
 from ..algorithms.method_limits import require_tree
 from ..algorithms.registry import find_question
-from ..arguments import AnyArray
+from ..arguments import AnyArray, names_of
 from ..errors import ArgumentError, unknown_name
 from ..kernel.arguments import batch_of, broadcast_named, external_forces
 from ..kernel.declarations import Threads
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..kernel import Kernel
     from .methods import DerivativeMethods
 
-__all__ = ["CLOSED", "Call", "Named", "named_tuple"]
+__all__ = ["CLOSED", "Call", "Named", "named_tuple", "require_count"]
 
 Named = Mapping[str, ArrayLike]
 _SETTINGS = {"axes": "frame", "kind": "classical"}
@@ -158,7 +158,7 @@ class Call:
 
     def varied(self, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
         """Return the names of the arguments that vary, in their order."""
-        names = self.explicit if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = self.explicit if wrt is None else names_of(wrt, f"derivatives of {self.asked.name}: `wrt`")
         for x in names:
             if x not in self.given and x not in FIELDS:
                 raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.asked.name, hint_of(x))
@@ -332,6 +332,13 @@ def _defaults(function: Callable[..., Any] | None) -> tuple[frozenset[str], dict
     known = {} if function is None else inspect.signature(function).parameters
     usual = {name: x.default for name, x in known.items() if x.default not in (x.empty, None)}
     return frozenset(known), usual
+
+
+def require_count(asked: Question, inputs: Sequence[str], count: int) -> None:
+    """Raise if more arguments are given than a question has: settings of the same function may have come with them."""
+    if count > len(inputs):
+        more = f"; settings are keywords: {', '.join(f'{x}=...' for x in asked.options)}" if asked.options else ""
+        raise ArgumentError(f"{asked.name} takes {len(inputs)} arguments, not {count}: {', '.join(inputs)}{more}")
 
 
 @lru_cache(maxsize=256)

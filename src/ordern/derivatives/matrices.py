@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from ..algorithms import questions
 from ..algorithms.derivatives.analytic import analytic
 from ..algorithms.registry import find_question
-from ..arguments import AnyArray
+from ..arguments import AnyArray, names_of
 from ..errors import ArgumentError
 from ..kernel.declarations import Threads
 from ..kernel.place import computing_on
 from ..model.parameter_fields import FIELDS
-from .call import CLOSED, Call, named_tuple
+from .call import CLOSED, Call, named_tuple, require_count
 
 if TYPE_CHECKING:
     from .methods import DerivativeMethods
@@ -61,7 +61,8 @@ class Derivatives:
                 return self._of(question, arguments, wrt, method, threads, named)[0]
             usual: Any = len(arguments)
             if wrt is not None or method is not None:
-                usual = (usual, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
+                varied = None if wrt is None else names_of(wrt, f"derivatives of {question}: `wrt`")
+                usual = (usual, varied, method)
             fast = known.get(usual)
             if fast is not None:
                 with suppress(ArgumentError):  # below, the error has the words of the caller
@@ -99,8 +100,7 @@ class Derivatives:
         """Return the derivatives, and a fast function for calls like this one, if there is one."""
         asked = find_question(question)
         inputs = [p.name for p in asked.inputs]
-        if len(arguments) > len(inputs):
-            raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
+        require_count(asked, inputs, len(arguments))
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call = Call(self._robot, question, given, named, method)
         names = call.varied(wrt)

@@ -86,7 +86,7 @@ class DerivativeMethods(Answering, Model):
         True
         """
         key = None
-        if threads is None and not settings:
+        if threads is None and not settings and (wrt is None or isinstance(wrt, (str, tuple, list))):
             key = _key("vjp", question, arguments, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
             if (fast := self._usual_products.get(key)) is not None:
                 with suppress(ArgumentError):  # below, the error has the words of the caller

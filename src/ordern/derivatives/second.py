@@ -24,7 +24,7 @@ from ..errors import ArgumentError
 from ..kernel.declarations import Device, Threads
 from ..kernel.place import placed
 from ..model.parameter_fields import FIELDS
-from .call import CLOSED, Call, Named, named_tuple
+from .call import CLOSED, Call, Named, named_tuple, require_count
 from .methods import DerivativeMethods
 from .second_dynamics import SecondDynamics, all_pairs, zeros
 
@@ -144,11 +144,11 @@ class SecondDerivatives:
         self, question: str, *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
         threads: Threads = None, **named: Any,
     ) -> Any:  # fmt: skip
-        inputs = [p.name for p in find_question(question).inputs]
+        asked = find_question(question)
+        inputs = [p.name for p in asked.inputs]
         if self._robot.nc and question in CLOSED and "t" not in inputs:
             inputs.append("t")  # loops may be driven by time
-        if len(arguments) > len(inputs):
-            raise ArgumentError(f"{question} takes {len(inputs)} arguments, not {len(arguments)}")
+        require_count(asked, inputs, len(arguments))
         given = dict(zip(inputs, arguments, strict=False)) | {x: named.pop(x) for x in inputs if x in named}
         call, rows = _called(self._robot, question, given, named, method)
         names = _varied(call, wrt, rows)

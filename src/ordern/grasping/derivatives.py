@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import Array, names_of
 from ..errors import ArgumentError, unknown_name
 from ..joints import Closure
 from ..model import BASE, Loop
@@ -226,7 +226,7 @@ class GraspDerivatives:
         """Return the names of the arguments that vary: by default all of the state, the forces, and a given wrench."""
         possible = _ARGUMENTS if self.free else _ARGUMENTS[:3]
         usual = tuple(x for x in possible if x != "wrench" or self.given)
-        names = usual if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = usual if wrt is None else names_of(wrt, f"derivatives of {self.grasp.name!r}: `wrt`")
         for x in names:
             if x in _ARGUMENTS and x not in possible:
                 raise ArgumentError(f"derivatives of {self.grasp.name!r}: its object does not move, so {x!r} is fixed")

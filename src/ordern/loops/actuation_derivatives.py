@@ -25,6 +25,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
+from ..arguments import names_of
 from ..errors import ArgumentError, LoopError, unknown_name
 from .derivative_arguments import CLOSED, CORES, named_arguments
 from .implicit import ImplicitMotion, refuse_singular
@@ -194,7 +195,7 @@ class ActuationDerivatives:
         return namedtuple("Gradient", tuple(found))(**found)
 
     def _varied(self, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
-        names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = tuple(self.given) if wrt is None else names_of(wrt, "derivatives of actuation: `wrt`")
         for x in names:
             if x not in self.given:
                 raise unknown_name("argument in `wrt`", x, self.given, "actuation")

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..arguments import broadcast_shapes
+from ..arguments import broadcast_shapes, names_of
 from ..errors import ArgumentError, InconsistentStateError, unknown_name
 from ..model import core_shape
 from ..model.parameter_fields import FIELDS, hint_of
@@ -252,7 +252,7 @@ class ClosedDerivatives:
 
     def varied(self, wrt: str | Sequence[str] | None) -> tuple[str, ...]:
         """Return the names of the arguments that vary, in their order."""
-        names = tuple(self.given) if wrt is None else (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = tuple(self.given) if wrt is None else names_of(wrt, f"derivatives of {self.question}: `wrt`")
         for x in names:
             if x not in self.given and x not in FIELDS:
                 raise unknown_name("argument in `wrt`", x, (*self.given, *FIELDS), self.question, hint_of(x))

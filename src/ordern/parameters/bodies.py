@@ -109,7 +109,7 @@ def _varied(
     if "inertia" in changes:
         moments = changed("inertia", changes["inertia"], I, (6,), places, moment_numbers)
     shapes = (masses.numbers.shape[:-1], centres.numbers.shape[:-2], moments.numbers.shape[:-2])
-    broadcast_shapes("vary: mass, com and inertia", *shapes)
+    broadcast_shapes("vary", *shapes, names=("mass", "com", "inertia"))
     massive, leading = m != 0.0, tuple(range(now.ndim - 2))
     factor = np.where(massive, masses.numbers / np.where(massive, m, 1.0), 1.0)[..., None]
     new_moments = np.where(moments.given[:, None], moments.numbers, I * factor)

@@ -77,7 +77,7 @@ class Parameters:
     def shape(self) -> tuple[int, ...]:
         """The leading shape of all arrays together: () for the parameters of one robot."""
         shapes = [getattr(self, x).shape[: -len(self.names.core_shape(x))] for x in FIELDS]
-        return broadcast_shapes(f"parameters of {self.names.robot!r}", *shapes)
+        return broadcast_shapes(f"parameters of {self.names.robot!r}", *shapes, names=FIELDS)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ class Parameters:
     def replace(self, **fields: ArrayLike) -> Parameters:
         """Return a record with other arrays in some fields; others stay as they are."""
         for name in fields:
-            choice("parameter", name, FIELDS, self.names.robot)
+            choice("parameter", name, FIELDS, self.names.robot, _hint(name))
         arrays: dict[str, Any] = dict(self._arrays())
         return Parameters(**(arrays | fields), names=self.names)
 
@@ -217,5 +217,14 @@ class Parameters:
 def _chosen(fields: tuple[str, ...]) -> tuple[str, ...]:
     """Return the fields that were asked for, in their order; all of them by default."""
     for x in fields:
-        choice("parameter", x, FIELDS)
+        choice("parameter", x, FIELDS, hint=_hint(x))
     return fields or FIELDS
+
+
+def _hint(name: Any) -> str:
+    """Return where numbers are that are no field; empty for other names."""
+    if name in ("mass", "com", "central_inertia"):
+        return "It is part of the field 'inertia', which has ten numbers for each body; robot.vary changes it"
+    if name == "placement":
+        return "There are the fields 'joint_placement' and 'frame_placement'"
+    return ""

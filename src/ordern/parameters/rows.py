@@ -5,13 +5,13 @@ A change is a number or an array for all, a dictionary by name, or a function of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import Array, real
+from ..arguments import Array, broadcast_shapes, real
 from ..errors import ArgumentError
 from ..records import dataclass
 
@@ -68,7 +68,7 @@ def changed(
             found = np.broadcast_to(found, core)
         pieces.append((rows, found, len(core)))
         given[at] = True
-    return Rows(in_one_piece(what, now, pieces, 1 + len(tail)), given)
+    return Rows(in_one_piece(what, now, pieces, 1 + len(tail), [repr(_name(x)) for x in change]), given)
 
 
 def value_of(value: Any, present: Array, what: str) -> Any:
@@ -81,13 +81,15 @@ def value_of(value: Any, present: Array, what: str) -> Any:
     return found
 
 
-def in_one_piece(what: str, now: Array, pieces: list[tuple[Any, Array, int]], rank: int) -> Array:
-    """Return the present numbers with new ones in places: each an index, numbers, and how many dimensions one has."""
+def in_one_piece(
+    what: str, now: Array, pieces: list[tuple[Any, Array, int]], rank: int, names: Sequence[str] = ()
+) -> Array:
+    """Return the present numbers with new ones in places: each an index, numbers, and how many dimensions one has.
+
+    An error tells the `names` of pieces.
+    """
     shapes = [now.shape[: now.ndim - rank], *(x.shape[: x.ndim - n] for _, x, n in pieces)]
-    try:
-        leading = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ArgumentError(f"{what}: the leading shapes {sorted(set(shapes))} do not fit together") from None
+    leading = broadcast_shapes(what, *shapes, names=names)
     found = np.array(np.broadcast_to(now, leading + now.shape[now.ndim - rank :]))
     for rows, numbers, _ in pieces:
         found[rows] = numbers

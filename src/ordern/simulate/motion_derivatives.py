@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import Array, real
+from ..arguments import Array, names_of, real
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
 from ..model.parameter_fields import FIELDS, hint_of_motion
@@ -141,13 +141,13 @@ class _Motion:
         if wrt is None:
             absent = ("tau",) if self.source.drives.kind == "none" else ()
             return tuple(x for x in known if x not in absent)
-        names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        names = names_of(wrt, "vjp: `wrt`")
         for name in names:
             if name not in known:
                 hint = "" if self.jumps else hint_of_motion(name)
                 raise unknown_name(f"argument in {what}", name, known, "simulate", hint)
         if not names:
-            raise ArgumentError(f"{what} has no name of an argument; there are {', '.join(known)}")
+            raise ArgumentError(f"give at least one argument in {what}: there are {', '.join(known)}")
         return tuple(x for x in known if x in names)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

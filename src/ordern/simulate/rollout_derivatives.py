@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import AnyArray
+from ..arguments import AnyArray, names_of
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
@@ -222,7 +222,7 @@ def _names(source: Source, wrt: str | Sequence[str] | None, what: str = "`wrt`")
     known += [] if variation is None else variation.masks
     if wrt is None:
         return tuple(x for x in known if x != "tau" or "tau" in p.given)
-    names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    names = names_of(wrt, "vjp: `wrt`")
     for name in names:
         if name not in known:
             raise unknown_name(f"argument in {what}", name, known, "rollout", hint_of_motion(name))
