@@ -127,6 +127,10 @@ def test_parameters_vary():
     single = on.Ensemble(robot, members=3, starts=(0.5, 0.0), parameters=varied, until=0.3, dt=0.1).run()
     runs = on.Ensemble(robot, members=3, starts=(0.5, 0.0), parameters=varied, steps=3000, dt=1e-4, method="rk4").run()
     assert np.abs(single["q_final"] - runs["q_final"]).max() < 1e-9
+    turned = {"placement": {"elbow": d.normal(robot.parameters.joint_placement[1], [0.01] * 6)}}
+    tilted = on.Ensemble(robot, members=3, starts=(0.5, 0.0), parameters=turned, steps=9, keep=["final", "drawn"]).run()
+    one = robot.vary(placement={"elbow": tilted["drawn.parameters.placement.elbow"][2]})  # a rotation vector, too
+    assert np.abs(tilted["q_final"][2] - one.rollout(np.full(2, 0.5), np.zeros(2), steps=9).q[-1]).max() < 1e-12
     impossible = {"mass": {link: np.array([1.0, -1.0, 2.0])}}
     failed = on.Ensemble(robot, starts=(0.5, 0.0), parameters=impossible, steps=3).run()
     assert list(failed.failures()) == [1]
@@ -265,6 +269,23 @@ def test_reductions_agree_with_numpy():
     assert low < inside / 1000 < high
 
 
+def test_members_without_a_number_are_left_out():
+    def logarithm(m):
+        with np.errstate(invalid="ignore"):
+            return np.log(m.q_final[:, 0])
+
+    kinds = {"m": on.keep.moments, "q": on.keep.quantiles, "w": on.keep.worst}
+    keep = {name: kind(logarithm) for name, kind in kinds.items()}
+    keep["h"] = on.keep.histogram(logarithm, range=(-9.0, 9.0))
+    keep["c"] = on.keep.coverage(logarithm, high=9.0)
+    found = study(members=200, keep=keep | {"x": logarithm}).run()
+    x = found["x"][~np.isnan(found["x"])]
+    assert 50 < len(x) < 150
+    assert found["m"].count == found["q"].count == found["w"].count == found["h"].count == len(x)
+    assert abs(found["m"].mean - x.mean()) < 1e-14 and found["h"].above == 0
+    assert (found["c"].inside, found["c"].count) == (len(x), 200)
+
+
 def test_stops_when_the_answer_is_good_enough():
     keep = [on.keep.moments("energy_change"), "final"]
     s = study(members=6400, keep=keep, stop=on.keep.precise("energy_change_moments", error=0.02))
@@ -374,12 +395,16 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"steps": 3, "members": 4, "stop": on.keep.precise("x", 0.1)}, "`keep` has no reduction"),
         ({"steps": 3, "members": 4, "keep": on.keep.moments(lambda m: m.v_final)}, "keep={'speed'"),
         ({"steps": 3, "members": 4, "parameters": {"mas": {}}}, "Did you mean 'mass'"),
+        ({"steps": 3, "members": 4, "starts": {"v": d.within_limits()}}, "distribution of positions"),
+        ({"steps": 3, "members": 4, "starts": {"q": d.within_limits}}, r"call it, within_limits\(\.\.\.\)"),
         ({"steps": 3, "members": 4, "forces": np.zeros((1, 2, 2))}, r"\(1, 3, 2\)"),
     ):
         with pytest.raises(on.OrdernError, match=message):
             on.Ensemble(robot, **settings)
     for bad, message in (
         ({"method": "rk5"}, "rk5"),
+        ({"starts": {"q": d.around(np.zeros(3), 0.1)}}, r"around: q has shape \(3,\)"),
+        ({"starts": {"q": lambda seed: "a"}}, "function: the values must be"),
         ({"parameters": {"mass": {"lowr": 1.0}}}, "lowr"),
         ({"parameters": {"mass": {robot.bodies[0].name: -1.0}}}, "the first 4 members all fail"),
     ):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import Array
+from ..arguments import Array, real
 from ..errors import ArgumentError
 from .counters import normal_quantile
 
@@ -47,6 +47,13 @@ class Distribution(ABC):
 
     words: tuple[Any, ...] = ()
     """The values that were given, for its representation."""
+    of_positions = False
+    """True if its values are positions q, and nothing else."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the numbers that were given for one value; () if they fit any value."""
+        return np.broadcast_shapes(*(np.shape(x) for x in self.words))
 
     def columns(self, robot: Robot, shape: tuple[int, ...]) -> int:
         """Return how many numbers between 0 and 1 a value of this shape takes."""
@@ -107,6 +114,10 @@ class _choice(Distribution):
         self.words = (self._from,) if p is None else (self._from, weights)
         self._ends = np.cumsum(weights / weights.sum())
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._from.shape[1:]
+
     def columns(self, robot: Robot, shape: tuple[int, ...]) -> int:
         return 1 if self._from.shape[1:] == shape else math.prod(shape)
 
@@ -122,8 +133,9 @@ class _choice(Distribution):
 class _within_limits(Distribution):
     """Positions within the limits of the joints."""
 
+    of_positions = True
+
     def columns(self, robot: Robot, shape: tuple[int, ...]) -> int:
-        _require_position("within_limits", robot, shape)
         return robot.nq
 
     def values(self, u: Array, robot: Robot, shape: tuple[int, ...]) -> Array:
@@ -145,12 +157,19 @@ class _within_limits(Distribution):
 class _around(Distribution):
     """Positions about one of them."""
 
+    of_positions = True
+
     def __init__(self, q: ArrayLike, std: ArrayLike) -> None:
         self.words = _numbers("around", q=q, std=std)
         _require_positive("around", "std", self.words[1])
 
     def columns(self, robot: Robot, shape: tuple[int, ...]) -> int:
-        _require_position("around", robot, shape)
+        q, std = (np.shape(x) for x in self.words)
+        if q not in ((), (robot.nq,)) or std not in ((), (robot.nv,)):
+            raise ArgumentError(
+                f"around: q has shape {q} and std has shape {std}; {robot.name!r} has positions of shape "
+                f"({robot.nq},), and a std is one number, or ({robot.nv},)"
+            )
         return robot.nv
 
     def values(self, u: Array, robot: Robot, shape: tuple[int, ...]) -> Array:
@@ -161,6 +180,8 @@ class _around(Distribution):
 
 class FromSeeds(Distribution):
     """Values that a function of a seed returns."""
+
+    shape = ()
 
     def __init__(self, of: Callable[[int], ArrayLike], vectorised: bool) -> None:
         if not callable(of):
@@ -178,7 +199,7 @@ class FromSeeds(Distribution):
     def of_seeds(self, seeds: NDArray[np.uint64], shape: tuple[int, ...]) -> Array:
         """Return the values for seeds, one for each member."""
         found = self.of(seeds) if self.vectorised else [self.of(int(s)) for s in seeds]  # type: ignore[arg-type]
-        values = np.asarray(found, float)
+        values = real(found, "function: the values")
         if values.shape != (len(seeds), *shape):
             one = values.shape if self.vectorised else values.shape[1:]
             raise ArgumentError(f"function: it returned an array of shape {one}; the quantity has {shape} per member")
@@ -255,11 +276,6 @@ def _fitted(of: Distribution, shape: tuple[int, ...]) -> list[Array]:
 def _require_positive(what: str, name: str, x: Any) -> None:
     if np.any(np.asarray(x) < 0.0):
         raise ArgumentError(f"{what}: {name} must not be below zero, but is {x}")
-
-
-def _require_position(what: str, robot: Robot, shape: tuple[int, ...]) -> None:
-    if shape != (robot.nq,):
-        raise ArgumentError(f"{what} is a distribution of positions: give it as starts={{'q': ...}}")
 
 
 def _range(low: float, high: float, usual: float) -> tuple[float, float]:

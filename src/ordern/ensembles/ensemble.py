@@ -397,8 +397,17 @@ def parameter_quantities(parameters: Mapping[str, Any] | None) -> list[Quantity]
                 f"{{{field!r}: {{'link': ...}}}}, not as {given!r}"
             )
         for name, x in given.items():
-            found.append(quantity(f"parameters.{field}.{name}", _SHAPES.get(field, ()), x))
+            found.append(quantity(f"parameters.{field}.{name}", _shape_of(field, x), x))
     return found
+
+
+def _shape_of(field: str, given: Any) -> tuple[int, ...]:
+    """Return the shape of one member's value of a parameter; a placement has 3 numbers, or 6 if these are given."""
+    if field == "placement" and not callable(given):
+        shape = given.shape if isinstance(given, Distribution) else np.shape(given)
+        if shape[-1:] == (6,):
+            return (6,)
+    return _SHAPES.get(field, ())
 
 
 def _print(x: Any, fingerprint: Callable[[Any], str]) -> str:

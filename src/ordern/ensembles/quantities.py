@@ -54,7 +54,15 @@ class Quantity:
 def quantity(name: str, shape: tuple[int, ...], given: Any) -> Quantity:
     """Return a quantity, checked; a function of a seed counts as a distribution."""
     if callable(given) and not isinstance(given, Distribution):
+        if getattr(given, "__module__", "") == Distribution.__module__:
+            raise ArgumentError(
+                f"Ensemble: {name} is a function that makes a distribution: call it, {given.__name__}(...)"
+            )
         given = FromSeeds(given, False)
+    if isinstance(given, Distribution) and given.of_positions and name != "q":
+        raise ArgumentError(
+            f"Ensemble: {name} has {given!r}, a distribution of positions: give it as starts={{'q': ...}}"
+        )
     if not isinstance(given, Distribution):
         try:
             given = np.asarray(given, float)

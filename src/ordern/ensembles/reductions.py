@@ -1,7 +1,8 @@
 """Reductions over the members of an ensemble: moments, histograms, quantiles, worst cases and coverage.
 
 Each block of members gives a partial state, a few arrays. States are merged in the order of the members, so the bits of
-the answer do not depend on workers and shards. Members that failed are left out.
+the answer do not depend on workers and shards. Members that failed are left out, and those whose quantity is NaN: the
+count of an answer tells how many took part.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ __all__ = [
     "State",
     "coverage",
     "default_name",
+    "defined",
     "histogram",
     "moments",
     "moments_merged",
@@ -48,7 +50,7 @@ class Reduction(ABC):
     sampling: str | None = None
     """The sampling that its members must have; None for any."""
     skips = True
-    """True if members for which an event did not take place are left out of its time."""
+    """True if members are left out whose quantity is NaN, such as the time of an event that did not take place."""
 
     def __init__(self, name: str, of: Of, every: int | None, *settings: Any) -> None:
         if not callable(of) and not isinstance(of, str):
@@ -61,8 +63,8 @@ class Reduction(ABC):
         values = np.asarray(value_of(members, self.of, f"the reduction {self.name!r}"), float)
         if members.design is not None:
             fine = fine & ((members.first + np.arange(len(members))) % members.design.size < members.design.independent)
-        if self.skips and self.of in members.of_events():
-            fine = fine & ~np.isnan(values)
+        if self.skips:
+            fine = fine & defined(values)
         where = np.flatnonzero(fine)
         return self.of_values(values[where], where + members.first)
 
@@ -80,6 +82,12 @@ class Reduction(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__.lower().lstrip('_')} of {self.name}>"
+
+
+def defined(values: Array) -> NDArray[np.bool_]:
+    """Return True for each member whose numbers are all defined, not NaN."""
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))
+    return np.asarray(~np.isnan(flat).any(axis=1))
 
 
 def moments_of(x: Array) -> State:

@@ -28,7 +28,7 @@ from ..records import dataclass
 from .answers import Answer, largest, normal
 from .designs import LEVELS, Morris, Saltelli
 from .members import Members, value_of
-from .reductions import Of, Reduction, State, default_name, moments_merged, moments_of
+from .reductions import Of, Reduction, State, default_name, defined, moments_merged, moments_of
 
 __all__ = ["MorrisEffects", "SobolIndices", "morris", "sobol"]
 
@@ -120,7 +120,7 @@ class MorrisEffects(Answer):
 
 
 class _Sensitivity(Reduction):
-    """A reduction of groups of members. A group with a member that failed is left out."""
+    """A reduction of groups of members. A group is left out if a member of it failed, or if its quantity is NaN."""
 
     def _groups(
         self, members: Members, fine: NDArray[np.bool_], kind: Any
@@ -130,8 +130,7 @@ class _Sensitivity(Reduction):
         if not isinstance(design, kind):
             raise ArgumentError(f"the reduction {self.name!r} needs the design of `sampling={self.sampling!r}`")
         values = np.asarray(value_of(members, self.of, f"the reduction {self.name!r}"), float)
-        if self.of in members.of_events():
-            fine = fine & ~np.isnan(values)
+        fine = fine & defined(values)
         count = len(members) // design.size
         values = values[: count * design.size].reshape(count, design.size, *values.shape[1:])
         whole = np.asarray(fine[: count * design.size].reshape(count, design.size).all(axis=1))
@@ -280,7 +279,7 @@ class _Morris(_Sensitivity):
         """Return the effects."""
         n, mean = int(state["n"]), state["mean"]
         with np.errstate(invalid="ignore", divide="ignore"):
-            std = np.sqrt(np.asarray(state["square"]) / (n - 1))
+            std = np.sqrt(np.asarray(state["square"]) / max(0, n - 1))  # NaN for one walk, or without any
         error = std[1] / math.sqrt(max(1, n))
         return MorrisEffects(tuple(state["names"].tolist()), mean[0], mean[1], std[0], error, n)
 
