@@ -13,7 +13,7 @@ import ordern as on
 from ordern.compile.arrays.host import run_program
 from ordern.compile.arrays.launches import Clear, constants_of, launches
 from ordern.compile.arrays.program import Apply, Copy, Program, Rows, Table, used
-from ordern.compile.arrays.recorded import record
+from ordern.compile.arrays.recorded import _Recorder, record
 from ordern.compile.ptx.array_kernels import written
 from ordern.compile.ptx.entry import NAME
 from ordern.compile.run.engine import Engine, compile_object
@@ -137,6 +137,17 @@ def test_a_text_that_reads_single_numbers_is_refused() -> None:
     request = on.load("puma560").kernel("forward_dynamics", way="rolled").request
     with pytest.raises(TraceError, match="cannot be recorded"):
         record(request, "float64")
+
+
+def test_arrays_that_share_a_table_do_not_change_together() -> None:
+    recorder = _Recorder(np.dtype(float), 0)
+    a, b, c = (recorder.new(4, (2,)) for _ in range(3))
+    b[::-1] = a  # takes the rows of a as they are
+    assert b.view.table is a.view.table and not recorder.steps
+    b[1:2] = c[:1]
+    assert b.view.table is not a.view.table
+    a[:1] = c[:1]
+    assert len({x.view.table.number for x in (a, b, c)}) == 3
 
 
 def test_constants_are_not_copied_for_each_state() -> None:

@@ -32,6 +32,8 @@ class _Recorder:
         self.tables: list[Table] = []
         self.constants: dict[int, AnyArray] = {}
         self.zeros: set[int] = set()
+        self.shared: set[int] = set()
+        """Tables that several arrays have, so that they must not change."""
         self._known: dict[Any, tuple[AnyArray, ...]] = {}
 
     def table(self, rows: int, width: int, batched: bool = True) -> Table:
@@ -127,8 +129,32 @@ class RecordedArray:
             raise TraceError(f"elements of shape {value.core} were assigned to elements of shape {target.core}")
         if value.view.rows.count not in (1, target.view.rows.count):
             raise TraceError(f"{value.view.rows.count} rows were assigned to {target.view.rows.count}")
-        if target.view.rows.count:
-            self._recorder.steps.append(Copy(value.view, target.view))
+        if not target.view.rows.count or self._replaced(target, value):
+            return
+        if self.view.table.number in self._recorder.shared:
+            own = self._recorder.new(len(self), self.core)
+            self._recorder.steps.append(Copy(self.view, own.view))
+            self.view = own.view
+            target = self[key]
+        self._recorder.steps.append(Copy(value.view, target.view))
+
+    def _replaced(self, target: RecordedArray, value: RecordedArray) -> bool:
+        """Take the rows of a value as they are, if all rows of this array are set at once, in order or backwards."""
+        n, table = len(self), self.view.table
+        rows = target.view.rows
+        whole = (
+            self.view.rows == Rows(table.rows) and n == table.rows and self.view.columns == tuple(range(table.width))
+        )
+        if not whole or rows.places is not None or target.view.columns != self.view.columns:
+            return False
+        order = slice(None) if (rows.first, rows.step) == (0, 1) else slice(None, None, -1)
+        if (rows.first, rows.step) not in ((0, 1), (n - 1, -1)) or rows.count != n or len(value) != n:
+            return False
+        if value.core != self.core or not value.view.table.batched:
+            return False
+        self.view = value[order].view
+        self._recorder.shared.add(self.view.table.number)
+        return True
 
     def _selection(self, key: Any) -> tuple[Any, Any]:
         """Return the selection of rows, and that of the parts of an element."""
@@ -227,11 +253,16 @@ def record(request: Request, dtype: str) -> Program:
     rows: Any = answer.rows if isinstance(answer, RowAnswer) else None
     if not isinstance(rows, RecordedArray):
         raise TraceError(f"the method {request.algorithm.name!r} does not work on arrays of all bodies")
+    table = rows.view.table
+    if rows.view != View(table, Rows(table.rows), (0,)) or not table.batched:
+        result = recorder.new(len(rows), ())
+        recorder.steps.append(Copy(rows.view, result.view))
+        table = result.view.table
     return Program(
         tuple(recorder.steps),
         tuple(recorder.tables),
         tuple(tables),
         recorder.constants,
         frozenset(recorder.zeros),
-        rows.view.table,
+        table,
     )
