@@ -157,14 +157,18 @@ class _Differentiable(_SingleLevelFunction):  # type: ignore[misc]
         if weights is None or not any(varied):
             return (None,) * (4 + len(varied))
         found: list[Tensor | None] = [None, None, None, None]
+        function = getattr(ctx.operator, "function", None)
+        if function is not None:  # a derivative of a native function
+            parts = torch.func.vjp(function, *ctx.saved_tensors)[1](weights)
+            return (*found, *(x if varies else None for x, varies in zip(parts, varied, strict=True)))
         pull, kept = plan(ctx.operator, "pull", varied), ctx.saved_tensors
         row = _called(pull, ctx, kept, weights)
-        parts = iter(zip(row.split(pull.sizes, -1), pull.shapes, strict=True))
+        split = iter(zip(row.split(pull.sizes, -1), pull.shapes, strict=True))
         for x, varies in zip(kept, varied, strict=False):
             if not varies:
                 found.append(None)
                 continue
-            part, core = next(parts)
+            part, core = next(split)
             part = part if len(core) == 1 else part.reshape(row.shape[:-1] + core)
             found.append(part if part.shape == x.shape else part.sum_to_size(x.shape))
         return tuple(found)
@@ -175,6 +179,11 @@ class _Differentiable(_SingleLevelFunction):  # type: ignore[misc]
         moving = [x for x in rates[4:] if x is not None]
         if not moving:
             return None
+        if hasattr(ctx.operator, "function"):
+            raise ArgumentError(
+                "second derivatives of rollouts are by reverse mode: take torch.func.jacrev(torch.func.jacrev(f)) in "
+                "the place of torch.func.hessian(f), or jacrev(jacfwd(f))"
+            )
         push = plan(ctx.operator, "push", tuple(x is not None for x in rates[4:]))
         return _called(push, ctx, ctx.saved_tensors, *moving)
 

@@ -1,20 +1,22 @@
 """Functions of NumPy arrays with native derivatives, as operators of PyTorch: what rollouts are.
 
 Such a function has the form of an `Operator`: named inputs with any leading shapes that broadcast, and one answer. Its
-push and pull are functions of NumPy arrays, too. They have no derivatives themselves.
+push and pull are functions of NumPy arrays, too. For derivatives of these, PyTorch differentiates `composed`, the same
+function made of other operators.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ...arguments import AnyArray
-from ...errors import ArgumentError
 from ..operators import Input
 
 __all__ = ["Native"]
@@ -36,6 +38,10 @@ class Native(ABC):
     @abstractmethod
     def compute(self, given: Arrays, batch: tuple[int, ...], threads: int | None) -> AnyArray:
         """Return the answer (*batch, *output) for inputs by name, all of the batch."""
+
+    @abstractmethod
+    def composed(self, given: Mapping[str, Tensor]) -> Tensor:
+        """Return the answer for tensors of one batch by name, by operators that have derivatives of any order."""
 
     @abstractmethod
     def rates(
@@ -81,14 +87,21 @@ class _Derivative:
         """Return the inputs in order."""
         return [*given, answer, *added]
 
-    def push(self, *wrt: str) -> Any:
-        """Raise: there are no second derivatives."""
-        raise ArgumentError(
-            f"{self.base.name} has native first derivatives only: it cannot be differentiated twice. Take its steps by "
-            "functions that can, such as robot.forward_dynamics and robot.integrate"
-        )
+    def _spread(self, tensors: Sequence[Tensor]) -> tuple[dict[str, Tensor], tuple[int, ...]]:
+        """Return inputs by name, all with the leading shape that they broadcast to, and this shape."""
+        leading = [x.shape[: x.ndim - len(port.shape)] for x, port in zip(tensors, self.inputs, strict=True)]
+        batch = torch.broadcast_shapes(*leading)
+        given = zip(self.inputs, tensors, strict=True)
+        return {port.name: x.expand((*batch, *port.shape)) for port, x in given}, batch
 
-    pull = push
+    def _varying(self, given: dict[str, Tensor]) -> tuple[Callable[..., Tensor], list[Tensor]]:
+        """Return the base as a function of the inputs that vary, and these."""
+        fixed = {x: given[x] for x in self.base.names}
+
+        def function(*some: Tensor) -> Tensor:
+            return self.base.composed({**fixed, **dict(zip(self.wrt, some, strict=True))})
+
+        return function, [given[x] for x in self.wrt]
 
 
 class _Push(_Derivative):
@@ -103,6 +116,12 @@ class _Push(_Derivative):
         given, batch = _spread(self.inputs, arrays)
         moving = {x: given.pop(f"{x}_rate") for x in self.wrt}
         return self.base.rates(given, given.pop("answer"), moving, batch, threads)
+
+    def function(self, *tensors: Tensor) -> Tensor:
+        """Return the same for tensors, by operators that have derivatives."""
+        given, _ = self._spread(tensors)
+        function, varying = self._varying(given)
+        return _pushed(function, varying, [given[f"{x}_rate"] for x in self.wrt])
 
 
 class _Pull(_Derivative):
@@ -119,6 +138,23 @@ class _Pull(_Derivative):
         weights = given.pop("weights")
         found = self.base.gradient(given, weights, self.wrt, batch, threads)
         return np.concatenate([found[x].reshape(*batch, -1) for x in self.wrt], axis=-1, dtype=weights.dtype)
+
+    def function(self, *tensors: Tensor) -> Tensor:
+        """Return the same for tensors, by operators that have derivatives."""
+        given, batch = self._spread(tensors)
+        function, varying = self._varying(given)
+        found = torch.func.vjp(function, *varying)[1](given["weights"])
+        return torch.cat([x.reshape((*batch, -1)) for x in found], dim=-1)
+
+
+def _pushed(function: Callable[..., Tensor], given: Sequence[Tensor], rates: Sequence[Tensor]) -> Tensor:
+    """Return the rate of a function for rates of its arguments, by reverse mode twice.
+
+    Forward mode may be at work already, and it is not to be nested.
+    """
+    answer, pull = torch.func.vjp(function, *given)
+    (found,) = torch.func.vjp(pull, torch.zeros_like(answer))[1](tuple(rates))
+    return found
 
 
 def _spread(inputs: Sequence[Input], arrays: Sequence[AnyArray]) -> tuple[dict[str, AnyArray], tuple[int, ...]]:

@@ -25,6 +25,7 @@ from ...simulate.rolled import Source
 from ...simulate.rollout_arguments import plan, require_one_reading, whole_number
 from ...simulate.rollout_derivatives import gradient, sensitivity
 from ..operators import Input
+from ..steps import Steps, require_steps
 from .library import call
 from .native import Native
 from .tensors import external_tensor, tensors_of
@@ -197,7 +198,7 @@ class _RolloutOperator(Native):
     ) -> None:
         n, nq, nv = len(robot.bodies), robot.nq, robot.nv
         self._owner, self._steps, self._every = robot, steps, every
-        self._settings = dict(settings)
+        self._settings, self._rows = dict(settings), rows
         self._limits = {x: self._settings.pop(x) for x in ("limits", "restitution")}
         count = 0 if robot.variation is None else robot.variation.count
         cores = {"q0": (nq,), "v0": (nv,), "kp": (nv,), "kd": (nv,), "dt": (), _PARAMETERS: (count,)}
@@ -241,6 +242,30 @@ class _RolloutOperator(Native):
         robot, arguments, more = self._call(given)
         run: Any = partial(robot.rollout, *arguments)(**more, **self._limits, threads=threads)
         return np.concatenate([run.q, run.v], axis=-1, dtype=given["q0"].dtype)
+
+    def composed(self, given: Mapping[str, Tensor]) -> Tensor:
+        """Return the states, step by step."""
+        require_steps("PyTorch", {**self._settings, **self._limits})
+        batch = given["dt"].shape
+        if not batch:
+            return self._one_trajectory(given)
+        flat = {x: y.reshape(-1, *y.shape[len(batch) :]) for x, y in given.items()}
+        found = torch.vmap(lambda *some: self._one_trajectory(dict(zip(flat, some, strict=True))))(*flat.values())
+        return found.reshape(*batch, *self.output)
+
+    def _one_trajectory(self, given: Mapping[str, Tensor]) -> Tensor:
+        """Return the states of one trajectory, whose step is a single number."""
+        robot = with_values(self._owner, given[_PARAMETERS]) if _PARAMETERS in given else self._owner
+        q, v, how = robot.project(given["q0"]), given["v0"], self._settings  # derivatives are along motions of joints
+        steps = Steps(robot, how["method"], given["dt"], how["dynamics"], how["smoothing"], None)
+        kept = [torch.cat([q, v], -1)]
+        for k in range(self._steps // self._every * self._every):
+            now = {x: given[x].select(-3 if x == "external" else -2, k if self._rows[x] > 1 else 0) for x in self._rows}
+            fed = (given["kp"], given["kd"], robot.project(now["target"])) if "target" in now else None
+            q, v = steps.step(q, v, now.get("tau", torch.zeros_like(v)), now.get("external"), fed)
+            if (k + 1) % self._every == 0:
+                kept.append(torch.cat([q, v], -1))
+        return torch.stack(kept, -2)
 
     def _source(self, given: Mapping[str, AnyArray]) -> Source:
         robot, arguments, more = self._call(given)
