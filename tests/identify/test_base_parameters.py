@@ -143,6 +143,17 @@ def test_motions_that_do_not_excite_a_joint() -> None:
     assert "do not determine" in still.report and "not excited" in repr(still)
 
 
+@pytest.mark.slow
+def test_motions_that_begin_at_rest() -> None:
+    """The first samples of a log do not decide which parameters matter."""
+    q, v, a = random_state(PLANAR, 0, (200,))
+    q[:100], v[:100], a[:100] = 0.0, 0.0, 0.0
+    for of in ("inverse_dynamics", "base_wrench"):
+        found = PLANAR.identifiability(q, v, a, of=of)
+        Y = found.base.columns(getattr(PLANAR, f"{of}_regressor")(q, v, a)).reshape(-1, len(found.base))
+        assert_close(found.deviations, np.sqrt(np.diag(np.linalg.inv(Y.T @ Y))), 1e-9)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

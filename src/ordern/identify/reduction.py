@@ -158,7 +158,7 @@ def _row_count(robot: Robot, of: str) -> int:
 def reduced(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], exact: bool = False) -> list[Row]:
     """Return the factors of all forces, with the chosen columns of the regressor."""
     width, rows = len(robot.parameters.theta), motion.tau.shape[-1]
-    columns = _columns(robot, of, motion, chosen, width)
+    columns = _columns(robot, of, rows, chosen, width)
     if not exact:
         sums = _sums(robot, of, motion, columns, width)
         return [Row(c[0], _factor(G), motion.count) for G, c in zip(sums, columns, strict=True)]
@@ -174,13 +174,10 @@ Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The columns of a force: their places among the chosen ones, and in the regressor."""
 
 
-def _columns(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], width: int) -> list[Columns]:
-    """Return the columns that are not zero in each row; which are zero follows from the structure of the robot."""
-    seen = np.zeros((motion.tau.shape[-1], width), bool)
-    for Y, _ in motion.some(slice(0, max(64, motion.average))).blocks(robot, of, width):
-        seen |= Y.any(axis=0)
-    if of == "inverse_dynamics" and not robot.nc:
-        seen |= _carried(robot)
+def _columns(robot: Robot, of: str, rows: int, chosen: NDArray[np.intp], width: int) -> list[Columns]:
+    """Return the columns that may differ from zero in each row: by the structure of a tree, or all."""
+    is_tree = of == "inverse_dynamics" and not robot.nc
+    seen = _carried(robot) if is_tree else np.ones((rows, width), bool)
     found = []
     for row in seen:
         here = np.flatnonzero(row[chosen])
