@@ -68,3 +68,30 @@ def test_functions_for_one_robot_say_so() -> None:
     ):
         with pytest.raises(ArgumentError, match="sets of parameters"):
             call()
+
+
+def test_errors_name_the_way_to_close_each_set() -> None:
+    bar = on.load("four-bar")
+    q, rest = bar.assemble().q, np.zeros(3)
+    sets = bar.vary(placement={"elbow": lambda at: at + np.outer((0.0, 0.01), np.eye(6)[0])})
+    for ask in (lambda: sets.forward_dynamics(q, rest, rest), lambda: sets.rollout(q, rest, steps=1)):
+        with pytest.raises(on.InconsistentStateError, match=r"robot\.folded\(k\)\.assemble"):
+            ask()
+
+
+@pytest.mark.slow
+def test_derivatives_by_placements_that_keep_loops_closed() -> None:
+    """With the derivatives of `loop_residual`, the position follows a placement."""
+    bar = on.load("four-bar")
+    q, rest, h = bar.assemble().q, np.zeros(3), 1e-5
+
+    def closed(x: float) -> np.ndarray:
+        other = bar.vary(placement={"elbow": lambda at: at + x * np.eye(6)[0]})
+        return other.forward_dynamics(other.assemble(q, keep="drive").q, rest, rest)
+
+    elbow = [c.name for c in bar.joints].index("elbow")
+    gap = bar.derivatives.loop_residual(q, wrt=("q", "joint_placement"))
+    dq = np.append(0.0, np.linalg.solve(gap.q[:, 1:], -gap.joint_placement[:, elbow, 0]))
+    a = bar.derivatives.forward_dynamics(q, rest, rest, wrt=("q", "joint_placement"))
+    expected = (closed(h) - closed(-h)) / (2 * h)
+    assert np.abs(a.joint_placement[:, elbow, 0] + a.q @ dq - expected).max() < 1e-7 * np.abs(expected).max()

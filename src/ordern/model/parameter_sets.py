@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from .model import Model
     from .parts import Frame
 
-__all__ = ["fixed_model", "flattened", "for_kinematics", "part", "spread", "varied_place", "varies_place"]
+__all__ = [
+    "fixed_model",
+    "flattened",
+    "for_kinematics",
+    "has_sets_of_places",
+    "part",
+    "spread",
+    "varied_place",
+    "varies_place",
+]
 
 M = TypeVar("M", bound="Model")
 _OF_MOTION = ("joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement", "frame_placement")
@@ -36,6 +45,11 @@ def fixed_model(model: M) -> M:
     return replace(model, **parts, gravity=varied.gravity, variation=None)
 
 
+def has_sets_of_places(model: Model) -> bool:
+    """Return True if placements, or other numbers that kinematics depends on, have sets."""
+    return bool(model.batch_shape) and model.variation is not None and model.variation.varies(*_OF_MOTION)
+
+
 def for_kinematics(robot: M, what: str) -> M:
     """Return a robot for a function of kinematics alone, which has one answer for all sets of masses or friction.
 
@@ -43,8 +57,7 @@ def for_kinematics(robot: M, what: str) -> M:
     """
     if not robot.batch_shape:
         return robot
-    assert robot.variation is not None
-    if robot.variation.varies(*_OF_MOTION):
+    if has_sets_of_places(robot):
         require_one_set(robot, what)
     found: M = robot.__dict__.setdefault("_unvaried", None) or fixed_model(robot)
     robot.__dict__["_unvaried"] = found  # with the functions that it compiles
