@@ -242,6 +242,8 @@ def test_events_without_matrices_are_named() -> None:
     result = robot.simulate(**start, events=[zero])
     with pytest.raises(ArgumentError, match=f"event 99 of {len(result.events)} events"):
         result.saltation(99)
+    with pytest.raises(ArgumentError, match="give one of the run's `events`"):
+        result.saltation("zero")
     with pytest.raises(ArgumentError, match=r"only the result that robot\.simulate returned"):
         result.between(0.0, 0.5).saltation(0)
     slowly = on.Event(lambda t, q, v: (t - 0.3) ** 3, name="slowly", effect=lambda t, q, v: 2.0 * v)
