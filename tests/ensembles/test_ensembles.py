@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -510,3 +511,11 @@ def test_dask_workers_may_be_killed(tmp_path: Path):
         assert same(s.run(engine=client, shard=0.05), whole)  # the study was lost with them, and is sent again
         prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
         assert "double_pendulum-blocks" in prefixes  # one line of the dashboard for all tasks
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.slow
+def test_programs_that_cannot_start_processes_are_told(monkeypatch):
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(on.ArgumentError, match="below the line `if __name__"):
+        study(members=4).run(engine="dask")

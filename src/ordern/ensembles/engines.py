@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import multiprocessing
 import os
 import pickle
 import re
@@ -217,6 +218,17 @@ def device_of(engine: Any) -> str | None:
     return "cuda" if engine == "gpu" else engine
 
 
+def _local_client(distributed: Any, workers: int) -> Any:
+    """Return a client of processes on this machine; raise if the program does not allow it to start processes."""
+    guard = 'processes import the program that starts them: put the run below the line `if __name__ == "__main__":`'
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # this process is importing the program
+        raise ArgumentError(f"Ensemble.run: {guard}")
+    try:
+        return distributed.Client(n_workers=workers, threads_per_worker=1)
+    except RuntimeError as e:
+        raise ArgumentError(f"Ensemble.run: the processes of Dask did not start ({e}). In a program, {guard}") from e
+
+
 @contextmanager
 def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
     """Give the engine that was asked for."""
@@ -236,7 +248,7 @@ def engine_of(engine: Any, workers: int | None, name: str) -> Iterator[Engine]:
         if present is not None:
             yield _of_dask(present, workers, name)
             return
-        with distributed.Client(n_workers=workers or cores(), threads_per_worker=1) as client:
+        with _local_client(distributed, workers or cores()) as client:
             yield _of_dask(client, workers, name)
     elif type(engine).__module__.partition(".")[0] == "distributed":
         yield _of_dask(engine, workers, name)
