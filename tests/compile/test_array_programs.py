@@ -11,7 +11,7 @@ import pytest
 
 import ordern as on
 from ordern.compile.arrays.host import run_program
-from ordern.compile.arrays.launches import Clear, constants_of, launches
+from ordern.compile.arrays.launches import constants_of, launches
 from ordern.compile.arrays.program import Apply, Copy, Program, Rows, Table, used
 from ordern.compile.arrays.recorded import _Recorder, record
 from ordern.compile.ptx.array_kernels import written
@@ -76,10 +76,7 @@ def run_kernels(program: Program, states: Sequence[Array], dtype: str) -> Array:
         at(table)[:] = x.T
     engines: dict[Any, Any] = {}
     for step in steps:
-        if isinstance(step, Clear):
-            ctypes.memset(step.address, 0, step.size)
-            continue
-        key = step.step.piece.key if isinstance(step.step, Apply) else "copy", step.shape
+        key: Any = (step.step.piece.key if isinstance(step.step, Apply) else "copy"), step.shape
         if key not in engines:
             ir, block, _ = written(step.step, step.shape, dtype, "sm_90", on_device=False)
             engines[key] = Engine(compile_object(ir), [NAME]), block

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray
-from ..compile.arrays.launches import Clear, constants_of, launches
+from ..compile.arrays.launches import constants_of, launches
 from ..compile.arrays.program import Apply, Copy, Program
 from ..compile.arrays.recorded import record
 from ..compile.pipeline import piece_key
@@ -119,7 +119,7 @@ class _Run:
         self._constants = [_uploaded(device, x, self._doing) for x in constants_of(program, dtype)]
         addresses = [x.address for x in self._constants]
         steps, self._address = launches(program, self.dtype.itemsize, states, self._memory.address, addresses)
-        self._steps = [x if isinstance(x, Clear) else (kernel.code(x.step, x.shape, dtype), x) for x in steps]
+        self._steps = [(kernel.code(x.step, x.shape, dtype), x) for x in steps]
         self._graph = self._captured()
 
     def _captured(self) -> int:
@@ -140,13 +140,8 @@ class _Run:
 
     def _put(self, stream: int) -> None:
         """Put all launches into a stream."""
-        driver = self.kernel.device.driver
-        for x in self._steps:
-            if isinstance(x, Clear):
-                driver.call("cuMemsetD8Async", x.address, 0, x.size, stream, doing=self._doing)
-            else:
-                loaded, launch = x
-                loaded.start(launch.parameters, -(-launch.elements // loaded.binary.block), stream)
+        for loaded, launch in self._steps:
+            loaded.start(launch.parameters, -(-launch.elements // loaded.binary.block), stream)
 
     def answer(self, given: Sequence[AnyArray]) -> AnyArray:
         """Return the result (states, numbers) for arguments (states, numbers)."""
@@ -177,7 +172,7 @@ class _Run:
     @property
     def launched(self) -> int:
         """The number of kernels."""
-        return sum(not isinstance(x, Clear) for x in self._steps)
+        return len(self._steps)
 
 
 def _uploaded(device: Device, x: AnyArray, doing: str) -> Block:

@@ -38,7 +38,6 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync_v2": (_ADDRESS, _POINTER, _SIZE, _POINTER),
     "cuMemcpyDtoHAsync_v2": (_POINTER, _ADDRESS, _SIZE, _POINTER),
     "cuMemcpyDtoDAsync_v2": (_ADDRESS, _ADDRESS, _SIZE, _POINTER),
-    "cuMemsetD8Async": (_ADDRESS, ctypes.c_ubyte, _SIZE, _POINTER),
     "cuStreamCreate": (_POINTER, _UINT),
     "cuStreamBeginCapture_v2": (_POINTER, _INT),
     "cuStreamEndCapture": (_POINTER, _POINTER),

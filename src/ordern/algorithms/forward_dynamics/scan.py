@@ -164,8 +164,8 @@ class BodyArrays:
         # X takes motions from the parent to the body, S has the motions of the joint, M is the inertia
         shapes = (6, 6), (6, nv), (6, 6), (6,), (6,), (nv,), (6,), (3,), (10,)
         self.X, self.S, M, vJ, bias, self.tau, load, origin, inertia = self.by_group(self._joints, 4, *shapes)
-        self.M, self.p = self.zeros(n + 1, 6, 6), self.zeros(n + 1, 6)  # p is the force at zero acceleration
-        self.M[:-1] = M
+        self.M = np.concatenate((M, self.zeros(1, 6, 6)))
+        self.p = self.zeros(n + 1, 6)  # the force at zero acceleration
         self.a, self.qdd = self.zeros(n + 1, 6), self.zeros(n, nv)  # to be found; so far the base's
         w = self.w = self.zeros(n + 1, 3)  # angular velocity
         self.a[-1] = packed((tree.base_acceleration + a0[tree.base]).scalars, 6)

@@ -11,7 +11,7 @@ import numpy as np
 from ...arguments import AnyArray
 from ...model import Model
 from ..run.pieces import CompiledPiece
-from .program import Apply, Copy, Program, View, used
+from .program import Apply, Copy, Program, View, first_places, used
 
 __all__ = ["run_program"]
 
@@ -32,9 +32,10 @@ def run_program(program: Program, model: Model, arguments: Sequence[AnyArray], d
             places, target = step.target.rows.all_places[:, None], tables[step.target.table.number]
             target[places, :, list(step.target.columns)] = _read(tables, step.source).swapaxes(1, 2)
         else:
-            key = step.piece, step.cores
+            patterns = tuple(first_places(x.columns) for x in step.inputs)
+            key = step.piece, step.cores, patterns
             if key not in compiled:
-                compiled[key] = CompiledPiece(model, step.piece, step.traced, step.cores, dtype)
+                compiled[key] = CompiledPiece(model, step.piece, step.traced, step.cores, dtype, patterns)
             _apply(step, tables, compiled[key])
         for table in used(step):
             if last[table.number] == number:
@@ -51,6 +52,5 @@ def _apply(step: Apply, tables: dict[int, AnyArray], compiled: CompiledPiece) ->
     """Apply a piece to rows of tables."""
     read = zip((_read(tables, view) for view in step.inputs), step.cores, strict=True)
     given = [x.reshape(*x.shape[:2], *core) for x, core in read if math.prod(core)]
-    for table, part in zip(step.results, compiled(given), strict=True):
-        flat = part.reshape(*part.shape[:2], table.width)
-        tables[table.number][:] = flat
+    for table, places, part in zip(step.results, step.stored, compiled(given), strict=True):
+        tables[table.number][:] = part.reshape(*part.shape[:2], -1)[..., list(places)]

@@ -9,9 +9,9 @@ import numpy as np
 from ...arguments import AnyArray
 from ...records import dataclass
 from ..ptx.array_kernels import Shape, shape_of, views_of
-from .program import Apply, Copy, Program, View, used
+from .program import Apply, Copy, Program, View
 
-__all__ = ["Clear", "Launch", "constants_of", "launches"]
+__all__ = ["Launch", "constants_of", "launches"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,6 @@ class Launch:
     shape: Shape
     parameters: tuple[int, ...]
     elements: int
-
-
-@dataclass(frozen=True, slots=True)
-class Clear:
-    """Set bytes of the memory to zero."""
-
-    address: int
-    size: int
 
 
 def constants_of(program: Program, dtype: str) -> list[AnyArray]:
@@ -50,7 +42,7 @@ def _lists(program: Program) -> dict[int, AnyArray]:
 
 def launches(
     program: Program, itemsize: int, states: int, memory: int, constants: Sequence[int]
-) -> tuple[list[Launch | Clear], Callable[[int], int]]:
+) -> tuple[list[Launch], Callable[[int], int]]:
     """Return what to do, in order, and a function that gives the address of a table by its number.
 
     `memory` is the address of `places()[1] * states` numbers, `constants` has the addresses of `constants_of`.
@@ -69,13 +61,8 @@ def launches(
         step = step if rows.places is None else lists[id(rows.places)]
         return address(table.number), table.rows * scale, rows.first * scale, step, scale, by_state
 
-    found: list[Launch | Clear] = []
-    seen: set[int] = set()
+    found: list[Launch] = []
     for step in program.steps:
-        for table in used(step):
-            if table.number in program.zeros and table.number not in seen:
-                found.append(Clear(address(table.number), table.rows * table.width * states * itemsize))
-            seen.add(table.number)
         count = step.count if isinstance(step, Apply) else step.target.rows.count
         given = tuple(x for view in views_of(step) for x in parameters(view))
         elements = count * states

@@ -7,7 +7,9 @@ copies rows. The steps are the same for all states of a robot: a machine that ru
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from ...arguments import AnyArray
 from ...model import Piece
 from ...records import dataclass
 
-__all__ = ["Apply", "Copy", "Program", "Rows", "Table", "View", "used"]
+__all__ = ["Apply", "Copy", "Program", "Rows", "Table", "View", "first_places", "used"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class Apply:
     traced: tuple[AnyArray, ...] = field(compare=False)
     """The elements of the results, as nodes of a graph whose leaves are (input, number); inputs without numbers do not
     count."""
+    stored: tuple[tuple[int, ...], ...]
+    """For each result the places of the numbers that its table has: equal numbers of an element are there once."""
     count: int
     """The number of elements. An input with a single row is the same for all."""
 
@@ -106,8 +110,6 @@ class Program:
     """The tables of the arguments: a row of one number for each number of the argument."""
     constants: dict[int, AnyArray]
     """The numbers of tables that are known, by the number of the table: (rows, width)."""
-    zeros: frozenset[int]
-    """The numbers of tables that start as zeros."""
     result: Table
 
     def last_uses(self) -> list[int]:
@@ -166,3 +168,9 @@ def used(step: Apply | Copy) -> list[Table]:
     if isinstance(step, Copy):
         return [step.source.table, step.target.table]
     return [*(x.table for x in step.inputs), *step.results]
+
+
+def first_places(labels: Sequence[Any]) -> tuple[int, ...]:
+    """Return for each label the first place that has the same."""
+    first: dict[Any, int] = {}
+    return tuple(first.setdefault(x, k) for k, x in enumerate(labels))

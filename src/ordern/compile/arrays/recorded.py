@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from ...arguments import AnyArray
 from ...errors import TraceError
+from ...graph import Node
 from ...model import ConcreteTree, Piece, RowAnswer
 from ..pipeline import Request
 from ..run.pieces import cores_of, flat_arrays, traced_piece
-from .program import Apply, Copy, Program, Rows, Table, View
+from .program import Apply, Copy, Program, Rows, Table, View, first_places
 
 __all__ = ["record"]
 
@@ -31,10 +32,12 @@ class _Recorder:
         self.steps: list[Apply | Copy] = []
         self.tables: list[Table] = []
         self.constants: dict[int, AnyArray] = {}
-        self.zeros: set[int] = set()
+        self._zero = self.table(1, 1, batched=False)
+        self.constants[self._zero.number] = np.zeros((1, 1))
         self.shared: set[int] = set()
         """Tables that several arrays have, so that they must not change."""
         self._known: dict[Any, tuple[AnyArray, ...]] = {}
+        """The results of pieces for one element, by the piece and by which numbers of its inputs are equal."""
 
     def table(self, rows: int, width: int, batched: bool = True) -> Table:
         """Add a table."""
@@ -43,13 +46,30 @@ class _Recorder:
 
     def new(self, rows: int, core: tuple[int, ...]) -> RecordedArray:
         """Return an array of rows that will be set."""
-        return RecordedArray.whole(self, self.table(rows, math.prod(core)), core)
+        return RecordedArray.whole(self, self.table(rows, math.prod(core)), core, owner=True)
+
+    def new_like(self, rows: int, *arrays: RecordedArray) -> RecordedArray:
+        """Return an array of rows that will be set; numbers that are equal in all of these arrays are stored once."""
+        pattern = first_places(list(zip(*(x.view.columns for x in arrays), strict=True)))
+        return self._compressed(rows, arrays[0].core, pattern)[0]
+
+    def _compressed(
+        self, rows: int, core: tuple[int, ...], pattern: Sequence[int]
+    ) -> tuple[RecordedArray, tuple[int, ...]]:
+        """Return an array whose number k is that at place pattern[k], and the places that its table has."""
+        stored = tuple(k for k, first in enumerate(pattern) if k == first)
+        at = {place: column for column, place in enumerate(stored)}
+        view = View(self.table(rows, len(stored)), Rows(rows), tuple(at[first] for first in pattern))
+        return RecordedArray(self, view, core, owner=True), stored
 
     def zero_array(self, shape: tuple[int, ...]) -> RecordedArray:
-        """Return an array of zeros with so many rows; the shape has the axes of the batch after the first."""
-        found = self.new(shape[0], shape[1 + self.batch :])
-        self.zeros.add(found.view.table.number)
-        return found
+        """Return an array of zeros with so many rows; the shape has the axes of the batch after the first.
+
+        All of them are one number, until some are set.
+        """
+        rows, core = shape[0], shape[1 + self.batch :]
+        view = View(self._zero, Rows(rows, 0, 0), (0,) * math.prod(core))
+        return RecordedArray(self, view, core, owner=True)
 
     def constant(self, array: Any, core: int) -> RecordedArray:
         """Return numbers that are known as an array of rows, whose elements have so many axes."""
@@ -70,32 +90,36 @@ class _Recorder:
             for x, rank in zip(given, piece.ranks, strict=True)
         ]
         cores = tuple(x.core for x in arrays)
-        key = piece, cores
+        patterns = tuple(first_places(x.view.columns) for x in arrays)
+        key = piece, cores, patterns
         if key not in self._known:
-            self._known[key] = traced_piece(piece, values, cores_of(piece, given))
+            self._known[key] = traced_piece(piece, values, cores_of(piece, given), patterns)
         traced = self._known[key]
         counts = {x.view.rows.count for x in arrays} - {1}
         if len(counts) > 1:
             raise TraceError(f"the arrays of the piece {piece.key} have {sorted(counts)} rows")
         count = counts.pop() if counts else 1
-        found = tuple(self.new(count, x.shape) for x in traced)
-        inputs = tuple(x.view for x in arrays)
-        self.steps.append(Apply(piece, cores, inputs, tuple(x.view.table for x in found), traced, count))
-        return found
+        made = [self._compressed(count, x.shape, first_places([_identity(y) for y in x.flat])) for x in traced]
+        inputs, tables = tuple(x.view for x in arrays), tuple(x.view.table for x, _ in made)
+        self.steps.append(Apply(piece, cores, inputs, tables, traced, tuple(places for _, places in made), count))
+        return tuple(x for x, _ in made)
 
 
 class RecordedArray:
     """Rows of a table as an array of shape (rows, batch, element)."""
 
     __array_priority__ = 100.0
+    places: Rows | None = None
+    """The rows of the array that this is a part of, if it has all of their numbers."""
 
-    def __init__(self, recorder: _Recorder, view: View, core: tuple[int, ...]) -> None:
-        self._recorder, self.view, self.core = recorder, view, core
+    def __init__(self, recorder: _Recorder, view: View, core: tuple[int, ...], owner: bool = False) -> None:
+        """Make an array of a view; an `owner` is not a part of another array, and may be set."""
+        self._recorder, self.view, self.core, self._owner = recorder, view, core, owner
 
     @classmethod
-    def whole(cls, recorder: _Recorder, table: Table, core: tuple[int, ...]) -> RecordedArray:
+    def whole(cls, recorder: _Recorder, table: Table, core: tuple[int, ...], owner: bool = False) -> RecordedArray:
         """Return all of a table."""
-        return cls(recorder, View(table, Rows(table.rows), tuple(range(table.width))), core)
+        return cls(recorder, View(table, Rows(table.rows), tuple(range(table.width))), core, owner)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -119,7 +143,10 @@ class RecordedArray:
         rows, parts = self._selection(key)
         columns = np.array(self.view.columns).reshape(self.core)[parts]
         view = View(self.view.table, self.view.rows.some(rows), tuple(columns.ravel().tolist()))
-        return RecordedArray(self._recorder, view, columns.shape)
+        found = RecordedArray(self._recorder, view, columns.shape)
+        if columns.shape == self.core:
+            found.places = Rows(len(self)).some(rows)
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         target = self[key]
@@ -131,28 +158,24 @@ class RecordedArray:
             raise TraceError(f"{value.view.rows.count} rows were assigned to {target.view.rows.count}")
         if not target.view.rows.count or self._replaced(target, value):
             return
-        if self.view.table.number in self._recorder.shared:
+        table = self.view.table
+        if table.number in self._recorder.shared or not table.batched or not _fits(value.view, target.view):
+            if not self._owner:
+                raise TraceError("a part of an array of bodies cannot be set by its own name: set rows of the array")
             own = self._recorder.new(len(self), self.core)
             self._recorder.steps.append(Copy(self.view, own.view))
             self.view = own.view
             target = self[key]
-        self._recorder.steps.append(Copy(value.view, target.view))
+        self._recorder.steps.append(_copy(value.view, target.view))
 
     def _replaced(self, target: RecordedArray, value: RecordedArray) -> bool:
         """Take the rows of a value as they are, if all rows of this array are set at once, in order or backwards."""
-        n, table = len(self), self.view.table
-        rows = target.view.rows
-        whole = (
-            self.view.rows == Rows(table.rows) and n == table.rows and self.view.columns == tuple(range(table.width))
-        )
-        if not whole or rows.places is not None or target.view.columns != self.view.columns:
+        n, rows = len(self), target.places
+        if not self._owner or rows is None or len(value) != n or value.core != self.core:
             return False
-        order = slice(None) if (rows.first, rows.step) == (0, 1) else slice(None, None, -1)
-        if (rows.first, rows.step) not in ((0, 1), (n - 1, -1)) or rows.count != n or len(value) != n:
+        if not value.view.table.batched or (rows.first, rows.step) not in ((0, 1), (n - 1, -1)) or rows.count != n:
             return False
-        if value.core != self.core or not value.view.table.batched:
-            return False
-        self.view = value[order].view
+        self.view = value[:: rows.step].view
         self._recorder.shared.add(self.view.table.number)
         return True
 
@@ -179,6 +202,26 @@ class RecordedArray:
         return NotImplemented if known is None else known(*args, **kwargs)
 
 
+def _fits(source: View, target: View) -> bool:
+    """Return True if numbers that the target stores once are equal in the source."""
+    return len(source.columns) == 1 or len({*zip(target.columns, source.columns, strict=True)}) == len(
+        {*target.columns}
+    )
+
+
+def _copy(source: View, target: View) -> Copy:
+    """Return the copy of the numbers that the target stores."""
+    if len(source.columns) == 1:
+        return Copy(source, View(target.table, target.rows, tuple(dict.fromkeys(target.columns))))
+    pairs = dict(zip(target.columns, source.columns, strict=True))
+    return Copy(View(source.table, source.rows, tuple(pairs.values())), View(target.table, target.rows, tuple(pairs)))
+
+
+def _identity(scalar: Any) -> Any:
+    """Return what two scalars that are equal for sure have in common."""
+    return scalar.index if isinstance(scalar, Node) else float(scalar).hex()
+
+
 def _squeezed(value: Any, core: Sequence[int]) -> NDArray[Any]:
     """Return numbers for elements of this shape, without axes of the batch."""
     array = np.asarray(value)
@@ -189,8 +232,8 @@ def _concatenate(arrays: Sequence[Any], axis: int = 0) -> RecordedArray:
     """Return the rows of several arrays in one."""
     if axis:
         raise TraceError("arrays of bodies are joined along their first axis")
-    first = next(x for x in arrays if isinstance(x, RecordedArray))
-    found = first._recorder.new(sum(map(len, arrays)), first.core)
+    given = [x for x in arrays if isinstance(x, RecordedArray)]
+    found = given[0]._recorder.new_like(sum(map(len, arrays)), *given)
     start = 0
     for x in arrays:
         if len(x):
@@ -206,7 +249,7 @@ def _zeros_like(array: RecordedArray) -> RecordedArray:
 
 def _empty_like(array: RecordedArray, shape: tuple[int, ...]) -> RecordedArray:
     """Return rows of the same elements, which will be set."""
-    return array._recorder.new(shape[0], array.core)
+    return array._recorder.new_like(shape[0], array)
 
 
 _FUNCTIONS = {np.concatenate: _concatenate, np.zeros_like: _zeros_like, np.empty_like: _empty_like}
@@ -263,6 +306,5 @@ def record(request: Request, dtype: str) -> Program:
         tuple(recorder.tables),
         tuple(tables),
         recorder.constants,
-        frozenset(recorder.zeros),
         table,
     )

@@ -146,8 +146,8 @@ def written(step: Apply | Copy, shape: Shape, dtype: str, arch: str, on_device: 
     entry = _ArrayFrame(target, shape, plan.block, on_device)
     with entry.element(len(step.results)) as elements:
         stores: dict[int, list[tuple[Row, int]]] = {}
-        for row, part in zip(elements[len(inputs) :], step.traced, strict=True):
-            for k, x in enumerate(part.flat):
+        for row, part, places in zip(elements[len(inputs) :], step.traced, step.stored, strict=True):
+            for k, x in enumerate(part.flat[place] for place in places):
                 if isinstance(x, Node):
                     stores.setdefault(x.index, []).append((row, k))
                 else:

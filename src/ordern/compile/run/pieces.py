@@ -80,9 +80,15 @@ class CompiledPiece:
     """A piece as compiled code, for elements of one shape."""
 
     def __init__(
-        self, model: Model, piece: Piece, results: tuple[AnyArray, ...], cores: tuple[Shape, ...], dtype: str
+        self,
+        model: Model,
+        piece: Piece,
+        results: tuple[AnyArray, ...],
+        cores: tuple[Shape, ...],
+        dtype: str,
+        patterns: tuple[tuple[int, ...], ...] = (),
     ) -> None:
-        """Compile the results that tracing the piece gave, or load them from the cache."""
+        """Compile the results that tracing the piece with these patterns gave, or load them from the cache."""
         self._shapes = [x.shape for x in results]
         ends = np.cumsum([0, *(x.size for x in results)]).tolist()
         self._parts = [slice(a, b) for a, b in pairwise(ends)]
@@ -96,7 +102,7 @@ class CompiledPiece:
             return compile_straight(scalars, lambda lanes: Layout(inputs, output, lanes), dtype)
 
         about = {"robot": model.name, "question": str(piece.key)}
-        code = cached_code(piece_key(model, piece, cores, dtype), about, compiled)
+        code = cached_code(piece_key(model, piece, (cores, patterns) if patterns else cores, dtype), about, compiled)
         self._machine = Machine(code, Layout(inputs, output, code.lanes), None, "piece", dtype)
 
     def __call__(self, arrays: list[AnyArray]) -> tuple[AnyArray, ...]:
@@ -122,20 +128,27 @@ def cores_of(piece: Piece, arrays: list[AnyArray]) -> tuple[Shape, ...]:
     return tuple(a.shape[a.ndim - rank :] for a, rank in zip(arrays, piece.ranks, strict=True))
 
 
-def traced_piece(piece: Piece, values: Any, cores: tuple[Shape, ...]) -> tuple[AnyArray, ...]:
-    """Trace a piece for one element whose numbers are leaves; empty arrays are not inputs."""
+def traced_piece(
+    piece: Piece, values: Any, cores: tuple[Shape, ...], patterns: tuple[tuple[int, ...], ...] | None = None
+) -> tuple[AnyArray, ...]:
+    """Trace a piece for one element whose numbers are leaves; empty arrays are not inputs.
+
+    `patterns` has for each array the first place of each of its numbers: equal numbers have one.
+    """
     from ...graph import Graph
 
-    graph, remaining = Graph(str(piece.key)), iter(cores)
+    graph, remaining = Graph(str(piece.key)), iter(enumerate(cores))
     number = 0
 
     def element(x: Any) -> Any:
         nonlocal number
         if isinstance(x, tuple):
             return tuple(map(element, x))
-        core = next(remaining)
+        k, core = next(remaining)
         found = np.empty(core, object)
-        found.reshape(-1)[:] = [graph.leaf((number, k)) for k in range(found.size)]
+        places = range(found.size) if patterns is None else patterns[k]
+        leaves = {place: graph.leaf((number, place)) for place in dict.fromkeys(places)}
+        found.reshape(-1)[:] = [leaves[place] for place in places]
         number += bool(found.size)
         return found
 
