@@ -30,8 +30,8 @@ from .team import question_team, write_question
 __all__ = ["LONGEST", "Written", "ptx_code", "write_kernel"]
 
 LONGEST = 20_000
-"""Operations of straight-line code beyond which loops are written instead: its text would be ten times as long as the
-cache of instructions, and would take a minute to assemble."""
+"""Operations of straight-line code beyond which loops are written instead: its text is several times as long as the
+cache of instructions, and that of Talos' derivatives takes more than a minute to assemble."""
 
 
 @dataclass(frozen=True, slots=True)
