@@ -174,7 +174,7 @@ def test_methods_that_are_no_text() -> None:
     [
         ("panda_description/urdf/panda.urdf", "float32", 128, 0, 31_000),
         ("panda_description/urdf/panda.urdf", "float64", 255, 0, 52_000),
-        ("ur_description/urdf/ur5_robot.urdf", "float32", 96, 0, 16_000),
+        ("ur_description/urdf/ur5_robot.urdf", "float32", 72, 0, 16_000),
         pytest.param("talos_data/robots/talos_reduced.urdf", "float32", 128, 520, 150_000, marks=pytest.mark.slow),
         pytest.param("g1_description/urdf/g1_29dof_rev_1_0.urdf", "float32", 128, 760, 165_000, marks=pytest.mark.slow),
     ],

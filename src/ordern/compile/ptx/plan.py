@@ -1,9 +1,9 @@
 """How a kernel uses a GPU: threads in a block, registers of a thread, and which threads share a state.
 
 The tables have one row for each generation of devices for which the choice was measured; others use the row of the
-newest generation before them, or the oldest row. `straight_plan` explains the choice. Measured on an H200: registers of
-threads and limbs, rows and slots in shared memory, for forward dynamics of Panda, Go2, Talos, G1 and chains. The way of
-long results, and the limits between these robots, follow from bytes and warps, and were not measured.
+newest generation before them, or the oldest row. `straight_plan` explains the choice. Measured on an H200: forward
+and inverse dynamics, mass matrices, derivatives and rollouts of Panda, Go2, Talos, G1 and chains. The limits between
+these robots were not measured.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ _GROUP = 32
 _THREADS = {
     # (words of 32 bits that are live at the same time, up to; plan): occupancy is worth more than a few spills
     90: (
-        (64, Plan(128, 80, _ANY, _ANY)),
-        (80, Plan(128, 96, _ANY, _ANY)),
+        (80, Plan(128, 72, _ANY, _ANY)),
         (120, Plan(128, 128, _ANY, _ANY)),
         (155, Plan(128, 168, _ANY, _ANY)),
         (255, Plan(128, 0, _ANY, _ANY)),
