@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -14,11 +16,12 @@ SECOND = ("forward_dynamics", "inverse_dynamics", "pose", "kinetic_energy", "int
 """Questions whose second derivatives are checked, too."""
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", ROBOTS)
-def test_gradients(name: str) -> None:
-    robot = ROBOTS[name]()
-    for question in QUESTIONS:
+def test_gradients(name: str, campaign: Callable[[int, int], int]) -> None:
+    """All questions of ten robots; a fifth of them for each robot in a sample."""
+    robot, step = ROBOTS[name](), campaign(5, 1)
+    for question in QUESTIONS[list(ROBOTS).index(name) % step :: step]:
         kernel = kernel_of(robot, question)
         given = [x.requires_grad_() for x in tensors(robot, kernel)]
         assert torch.autograd.gradcheck(kernel, given, atol=1e-6, rtol=1e-5, check_forward_ad=True), question
@@ -26,11 +29,12 @@ def test_gradients(name: str) -> None:
             assert torch.autograd.gradgradcheck(kernel, given, atol=1e-5, rtol=1e-4, fast_mode=True), question
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", ROBOTS)
-def test_operators_keep_the_rules_of_pytorch(name: str) -> None:
-    robot = ROBOTS[name]()
-    for question in QUESTIONS:
+def test_operators_keep_the_rules_of_pytorch(name: str, campaign: Callable[[int, int], int]) -> None:
+    """All questions of ten robots; a fifth of them for each robot in a sample."""
+    robot, step = ROBOTS[name](), campaign(5, 1)
+    for question in QUESTIONS[list(ROBOTS).index(name) % step :: step]:
         kernel = kernel_of(robot, question)
         given = [x.requires_grad_() for x in tensors(robot, kernel, batch=(2,))]
         torch.library.opcheck(overload(len(given)), (key_of(operator_of(kernel)), 0, *given))
