@@ -278,6 +278,7 @@ def test_mechanism_with_a_loop() -> None:
         (lambda: ARM.identify(*MOTION, CLEAN, held_out=1.0), "held_out is the part of the samples"),
         (lambda: ARM.identify(*MOTION, CLEAN, prior=0.0), "prior must be a finite number above zero"),
         (lambda: ARM.identify(*MOTION, CLEAN).intervals(95), "between 0 and 1"),
+        (lambda: ARM.identify(*(x[:0] for x in (*MOTION, CLEAN))), "there are no samples"),
         (lambda: ARM.identify(*MOTION, CLEAN, average=0), "a whole number from 1 up; not 0"),
     ],
 )

@@ -80,6 +80,10 @@ def _covariance(trajectory: exciting.ExcitingTrajectory) -> np.ndarray:
         (lambda: ARM.exciting_trajectory(effort_limit=0.01, steps=2), "give another `middle`"),
         (lambda: on.load("four-bar").exciting_trajectory(), "has loops"),
         (lambda: on.load("free-top").exciting_trajectory(), "are not plain numbers"),
+        (
+            lambda: on.load("planar-3r").exciting_trajectory(effort_limit=[1, 1]),
+            r"effort_limit has shape \(2,\); expected one number, or 3",
+        ),
     ],
 )
 def test_errors(call: Callable[[], object], message: str) -> None:

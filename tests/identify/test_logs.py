@@ -140,6 +140,15 @@ def test_truth_from_a_log_as_robots_write_it(name: str) -> None:
         (lambda: ARM.read_log("log.bag"), r"reads .csv, .parquet and .npz files"),
         (lambda: ARM.read_log({"t": T, "q": Q}).motion, "has no v and no a and no tau"),
         (lambda: ARM.read_log({"t": T, "q": Q}, force_scale={"west": 1.0}), "unknown joint 'west'"),
+        (lambda: ARM.read_log({"t": T, "q": Q}, force_scale=[1.0, 2.0]), r"\(2,\); expected one number, 6 numbers"),
+        (lambda: ARM.read_log([T, Q]), "give a file, or a dictionary of arrays, not list"),
+        (lambda: ARM.read_log("no.csv"), "there is no file 'no.csv'"),
+        (lambda: ARM.read_log("no.npz"), "there is no file 'no.npz'"),
+        (
+            lambda: ARM.read_log({"t": T + (T > 1.001), "q": Q}).filtered(20.0),
+            r"no samples for 1.002 s after t = 1 s \(samples 500 and 501\).*log.cut",
+        ),
+        (lambda: ARM.read_log({"t": T.clip(0.01), "q": Q}).filtered(20.0), "samples 0 and 1 are both at t = 0.01 s"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(300.0), "must be below half of the 500 samples per second"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(0.5), "too few for a cutoff of 0.5 Hz"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(20.0, order=0), "order is a whole number from 1 to 10"),
@@ -148,6 +157,23 @@ def test_truth_from_a_log_as_robots_write_it(name: str) -> None:
 def test_errors(call: Callable[[], object], message: str) -> None:
     with pytest.raises(on.OrdernError, match=message):
         call()
+
+
+def test_factors_of_forces() -> None:
+    factors = np.arange(1.0, 7.0)
+    log = ARM.read_log({"t": T, "q": Q, "tau": TAU}, force_scale=factors)
+    assert log.tau is not None and (log.tau == factors * TAU).all()
+
+
+def test_files_whose_columns_have_no_names_are_refused(tmp_path: Path) -> None:
+    path, rows = tmp_path / "log.csv", np.column_stack([T, Q, TAU])[:5]
+    np.savetxt(path, rows, delimiter=",")  # the torques would pass for velocities
+    with pytest.raises(on.ModelError, match=r"the columns have no names; .*first line such as t,q.<joint>"):
+        ARM.read_log(path)
+    names = [f"{kind}.{c.name}" for kind in ("q", "tau") for c in ARM.joints]
+    np.savetxt(path, rows, delimiter=";", header=";".join(["t", *names]), comments="")
+    with pytest.raises(on.ModelError, match="parted by semicolons; write the file with commas"):
+        ARM.read_log(path)
 
 
 def test_positions_that_are_no_numbers_are_not_filtered() -> None:

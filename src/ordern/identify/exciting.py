@@ -239,7 +239,16 @@ def _problem(
 
 def _limit(given: ArrayLike | None, own: list[float], what: str) -> Array:
     """Return the limit of each freedom: what users give, or that of the robot; a zero stands for none, as in files."""
-    found = np.array(own) if given is None else np.broadcast_to(real(given, what, (len(own),)), (len(own),))
+    if given is None:
+        found = np.array(own)
+    else:
+        found = real(given, what, (len(own),))
+        if found.shape not in ((), (1,), (len(own),)):
+            raise ArgumentError(
+                f"exciting_trajectory: {what} has shape {found.shape}; expected one number, or {len(own)}: one for "
+                "each freedom"
+            )
+        found = np.broadcast_to(found, (len(own),))
     return np.where(found > 0.0, found, np.inf)
 
 

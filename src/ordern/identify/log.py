@@ -12,12 +12,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, choice, positive, real
+from ..arguments import Array, array, choice, positive, real
 from ..errors import ArgumentError, ModelError
+from ..io.source import MissingFileError, UnreadableError
 from ..records import dataclass
 from ..simulate.results.formats.by_name import KINDS, Table, read_table, table_of
 from ..simulate.results.formats.rows import Rows
@@ -86,6 +88,7 @@ class Log:
             raise ArgumentError(
                 f"filtered: the cutoff of {cutoff:g} Hz must be below half of the {rate:.4g} samples per second"
             )
+        self._require_no_gap(cutoff)
         if order not in range(1, 11):
             raise ArgumentError(f"filtered: the order is a whole number from 1 to 10, not {order!r}")
         ends = int(np.ceil(_SETTLED * rate / cutoff)) + 8
@@ -113,14 +116,31 @@ class Log:
                     f"filtered: the positions of joint {c.name!r} are not plain numbers ({type(c.type).__name__}); "
                     "filter its motion yourself, and give v and a in the log"
                 )
-        if len(self.t) < 2 or not (np.diff(self.t) > 0.0).all():
-            raise ArgumentError("filtered: the times of a log must grow from sample to sample")
+        if len(self.t) < 2:
+            raise ArgumentError("filtered: the log has fewer than two samples")
+        still = np.flatnonzero(np.diff(self.t) <= 0.0)
+        if len(still):
+            raise ArgumentError(
+                "filtered: the times of a log must grow from sample to sample, but samples "
+                f"{still[0]} and {still[0] + 1} are both at t = {self.t[still[0]]:g} s; remove one of them"
+            )
         steps = np.linspace(self.t[0], self.t[-1], len(self.t))
         if np.abs(steps - self.t).max() <= _JITTER * (steps[1] - steps[0]):
             return self
         spline = library("scipy.interpolate", "resampling a log", "identify").CubicSpline
         changed = {x: spline(self.t, getattr(self, x))(steps) for x in ("q", "tau") if getattr(self, x) is not None}
         return replace(self, t=steps, **changed)
+
+    def _require_no_gap(self, cutoff: float) -> None:
+        """Raise if samples are missing for longer than half a period of the cutoff: the motion there is unknown."""
+        steps = np.diff(self.t)
+        k = int(np.argmax(steps))
+        if 2.0 * cutoff * steps[k] >= 1.0:
+            raise ArgumentError(
+                f"filtered: no samples for {steps[k]:.4g} s after t = {self.t[k]:g} s (samples {k} and {k + 1}), which "
+                f"hides motions of up to {cutoff:g} Hz; filter both parts by themselves (`log.cut(start, stop)`), or "
+                "choose a lower cutoff if the gap is short"
+            )
 
     def __repr__(self) -> str:
         has = ", ".join(x for x in KINDS if getattr(self, x) is not None)
@@ -138,7 +158,7 @@ def _derivative(x: Array, rate: float) -> Array:
 def read_log(
     robot: Robot,
     source: str | os.PathLike[str] | Mapping[str, ArrayLike],
-    force_scale: Mapping[str, float] | float = 1.0,
+    force_scale: Mapping[str, float] | ArrayLike = 1.0,
 ) -> Log:
     """See `Robot.read_log`."""
     table = _table(robot, source)
@@ -154,16 +174,34 @@ def _table(robot: Robot, source: Any) -> Table:
     """Return the columns of a source."""
     if isinstance(source, Mapping):
         return _from_arrays(robot, source, "the arrays")
+    if not isinstance(source, (str, os.PathLike)):
+        raise ArgumentError(f"read_log: give a file, or a dictionary of arrays, not {type(source).__name__}")
     path = os.fspath(source)
+    if path.endswith((".npz", ".parquet")) and not os.path.exists(path):
+        raise MissingFileError(f"there is no file {path!r}", path)
     if path.endswith(".npz"):
-        with np.load(path, allow_pickle=False) as arrays:
-            return _from_arrays(robot, dict(arrays), path)
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return _from_arrays(robot, dict(arrays), path)
+        except (OSError, BadZipFile) as e:
+            raise UnreadableError(f"the file cannot be read: {e}", path) from None
     if path.endswith(".parquet"):
         table = library("pyarrow.parquet", "a Parquet file").read_table(path)
         return _from_arrays(robot, {name: table.column(name).to_numpy() for name in table.column_names}, path)
     if path.endswith(".csv"):
-        return read_table(path, robot)
+        return _named(read_table(path, robot), path)
     raise ModelError(f"read_log reads .csv, .parquet and .npz files, and arrays by name; not {path!r}")
+
+
+def _named(table: Table, path: str) -> Table:
+    """Return a table; raise if its columns have no names, for torques would be taken for velocities."""
+    if not table.names:
+        raise UnreadableError(
+            "the columns have no names; a log needs a first line such as t,q.<joint>,...,tau.<joint>,... that does not "
+            "begin with #",
+            path,
+        )
+    return table
 
 
 def _from_arrays(robot: Robot, arrays: Mapping[str, ArrayLike], where: str) -> Table:
@@ -187,12 +225,18 @@ def _from_arrays(robot: Robot, arrays: Mapping[str, ArrayLike], where: str) -> T
     return table_of(Rows(tuple(columns), values, tuple(range(len(values)))), where, robot)
 
 
-def _scales(robot: Robot, given: Mapping[str, float] | float) -> Array:
+def _scales(robot: Robot, given: Mapping[str, float] | ArrayLike) -> Array:
     """Return the factor of each joint force."""
     if not isinstance(given, Mapping):
-        return np.full(robot.nv, float(real(given, "force_scale", ())))
+        factors = real(given, "force_scale", ())
+        if factors.shape not in ((), (robot.nv,)):
+            raise ArgumentError(
+                f"read_log: force_scale has shape {factors.shape}; expected one number, {robot.nv} numbers, or a "
+                "dictionary by the names of joints"
+            )
+        return np.broadcast_to(factors, (robot.nv,))
     found = np.ones(robot.nv)
     for name, x in given.items():
         choice("joint", name, [c.name for c in robot.joints if not c.mimic], robot.name)
-        found[robot.joint(name).v] = float(real(x, f"force_scale of {name!r}", ()))
+        found[robot.joint(name).v] = array(x, (), f"force_scale of {name!r}")
     return found

@@ -131,6 +131,8 @@ def motion_of(
         states.append(x)
     batch = broadcast_shapes(what, *(x.shape[:-1] for x in states))
     n = int(np.prod(batch))
+    if not n:
+        raise ArgumentError(f"{what}: there are no samples; q has shape {states[0].shape}")
     flat = tuple(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(n, -1) for x in states)
     settings = {k: x if np.ndim(x) == 0 else np.broadcast_to(x, batch).reshape(n) for k, x in more.items()}
     rows = _row_count(robot, of)

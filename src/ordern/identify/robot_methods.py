@@ -183,7 +183,9 @@ class IdentifyMethods(Answering):
 
     @delegated("identify.log")
     def read_log(
-        self, source: str | os.PathLike[str] | Mapping[str, ArrayLike], force_scale: Mapping[str, float] | float = 1.0
+        self,
+        source: str | os.PathLike[str] | Mapping[str, ArrayLike],
+        force_scale: Mapping[str, float] | ArrayLike = 1.0,
     ) -> Log:
         """Return a log of measured motions: a file, or arrays by name.
 

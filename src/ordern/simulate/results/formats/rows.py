@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 
 from ....arguments import Array
-from ....io.source import UnreadableError
+from ....io.source import MissingFileError, UnreadableError
 from ....records import dataclass
 
 __all__ = ["START", "Rows", "read_file", "read_rows"]
@@ -42,6 +42,8 @@ def read_file(path: str) -> Rows:
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             return read_rows(file, path)
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no file {path!r}", path) from None
     except OSError as e:
         raise UnreadableError(f"the file cannot be read: {e.strerror or e}", path) from None
 
@@ -115,6 +117,8 @@ def _fault(row: list[str], names: tuple[str, ...]) -> str:
     """Return the fault of a line that is not a row of numbers."""
     if len(row) != len(names):
         return f"the line has {len(row)} columns, those before {len(names)}"
+    if len(names) == 1 and (mark := next((x for x in ";\t" if x in names[0]), "")):
+        return f"the columns are parted by {'semicolons' if mark == ';' else 'tabs'}; write the file with commas"
     k, cell = next((k, cell) for k, cell in enumerate(row) if not _numeric(cell))
     return f"{cell[:40]!r}, in the column {names[k] or k + 1!r}, is not a number"
 
