@@ -48,14 +48,15 @@ def real(x: Any, what: str, shape: Shape | None = None) -> Array:
             return a.astype(float, copy=False)
         if a.dtype.kind == "c":
             raise ArgumentError(f"{what} must be real numbers, not complex ones ({a.dtype}); give their real part")
-    except (TypeError, ValueError, OverflowError) as e:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as e:  # the last one: tensors that require gradients
         if isinstance(e, ArgumentError):
             raise
     package = type(x).__module__.partition(".")[0]
     if package in ("jax", "jaxlib", "torch"):
         raise ArgumentError(
-            f"{what} is an array of {package}, and this function takes NumPy arrays: convert it before, outside of "
-            "functions that the library transforms"
+            f"{what} is an array of {package}, and this function takes NumPy arrays: convert it before"
+            + (", with `x.detach().cpu().numpy()`" if package == "torch" else "")
+            + ", outside of functions that the library transforms"
         )
     wanted = "an array of numbers" if shape is None else f"numbers of shape {_text(shape)}" if shape else "a number"
     raise ArgumentError(f"{what} must be {wanted}, not {_shown(x)}")

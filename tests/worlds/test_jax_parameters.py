@@ -123,3 +123,30 @@ def test_impossible_numbers_are_nan_or_said() -> None:
         ARM.vary(placement={ARM.joints[1].name: jnp.zeros((4, 4))})
     with pytest.raises(on.ArgumentError, match="does not broadcast"):
         ARM.vary(mass=jnp.zeros(3))
+    with pytest.raises(on.ArgumentError, match=r"the vector of parameters that vary is an array of jax"):
+        jax.jit(lambda mass: ARM.vary(mass={BODY: mass}).parameters.theta)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"gravity": (2,)}, r"gravity has shape \(2,\); expected \(..., 3\)"),
+        ({"gravity": (4,)}, r"gravity has shape \(4,\)"),
+        ({"com": {BODY: ()}}, rf"com of '{BODY}' has shape \(\); expected \(..., 3\)"),
+        ({"com": {BODY: (2,)}}, rf"com of '{BODY}' has shape \(2,\)"),
+        ({"inertia": {BODY: (1,)}}, r"expected \(..., 6\)"),
+        ({"mass": (2, 1), "com": {BODY: (3, 3)}}, r"vary: the batch shapes of mass \(2,\), com \(3,\) do not fit"),
+    ],
+)
+def test_numbers_of_a_wrong_shape_are_said_as_for_numpy(changes: dict[str, Any], message: str) -> None:
+    def ones(shape: Any) -> Any:
+        return {name: jnp.ones(x) for name, x in shape.items()} if isinstance(shape, dict) else jnp.ones(shape)
+
+    with pytest.raises(on.ArgumentError, match=message):
+        ARM.vary(**{what: ones(shape) for what, shape in changes.items()})
+
+
+def test_a_batch_for_a_joint_with_one_freedom() -> None:
+    damping = np.array([1.0, 2.0])
+    expected = ARM.vary(damping={ARM.joints[0].name: damping}).passive_force(Q, V)
+    assert_close(ARM.vary(damping={ARM.joints[0].name: jnp.asarray(damping)}).passive_force(Q, V), expected, ROUNDING)

@@ -97,6 +97,12 @@ def test_impossible_or_unsupported_parameters_are_named() -> None:
         ARM.vary(mass=MASS.half())
     with pytest.raises(on.ArgumentError, match=r"mass has shape \(3,\)"):
         ARM.vary(mass=torch.ones(3))
+    with pytest.raises(on.ArgumentError, match=r"gravity has shape \(4,\); expected \(..., 3\)"):
+        ARM.vary(gravity=torch.ones(4))
+    with pytest.raises(on.ArgumentError, match=r"com of 'upper' has shape \(\); expected \(..., 3\)"):
+        ARM.vary(com={"upper": torch.tensor(0.1)})
+    with pytest.raises(on.ArgumentError, match=r"that vary is an array of torch.*x.detach\(\)"):
+        _ = ARM.vary(mass=MASS.clone().requires_grad_()).parameters.theta
 
 
 def test_gradient_descent_finds_a_mass() -> None:

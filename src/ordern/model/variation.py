@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import Array
+from ..arguments import Array, real
 from ..errors import ArgumentError, unknown_name
 from ..rotations import exp
 from .mimic_armature import lent_armature
@@ -107,9 +107,10 @@ class Variation:
         """Return all numbers of the fields that vary, with the leading shape; fixed ones are the model's own."""
         own, found = own_numbers(self, self.masks), {}
         assert self.values is not None
+        values = real(self.values, "the vector of parameters that vary")
         for field, mask in self.masks.items():
             found[field] = np.broadcast_to(own[field], (*self.shape, *mask.shape)).copy()
-            found[field][..., mask] = self.values[..., list(self.places(field))]
+            found[field][..., mask] = values[..., list(self.places(field))]
         return found
 
     def __eq__(self, other: object) -> bool:

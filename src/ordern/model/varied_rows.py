@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array
+from ..arguments import Array, real
 from ..graph import Graph, Node, Scalar
 from ..graph.derive import evaluate
 from ..joints.se3_series import screw
@@ -106,8 +106,10 @@ class VariedRows:
         assert self.model.variation is not None
         return not self.model.variation.varies("joint_placement", "frame_placement")
 
-    def arrays(self, scalars: Sequence[Scalar], values: Array) -> Array:
+    def arrays(self, scalars: Sequence[Scalar], values: Any) -> Array:
         """Return n scalars for values (*leading, count), as an array (*leading, n)."""
+        if not isinstance(values, np.ndarray):  # of another library, in a function of NumPy arrays
+            values = real(values, "the vector of parameters that vary")
         found = np.empty((*values.shape[:-1], len(scalars)))
         if self.is_affine and values.shape[-1] * len(scalars) <= _LARGEST_MATRIX:
             A, b = self.matrix(scalars)

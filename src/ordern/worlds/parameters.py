@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import broadcast_shapes
 from ..errors import ArgumentError
 from ..model.parameter_fields import own_numbers
 from ..model.variation import all_varied, with_values
@@ -68,7 +69,8 @@ def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Ro
     names = own.parameters.names
     for field in JOINT_FIELDS:
         if field in changes:
-            fields[field] = _changed(xp, field, changes[field], fields[field], (), dict(names.places(field)))
+            places = {name: x.start if x.stop - x.start == 1 else x for name, x in names.places(field)}
+            fields[field] = _changed(xp, field, changes[field], fields[field], (), places)
     if "added_inertia" in changes:
         places = {name: k for k, name in enumerate(names.bodies)}
         fields["added_inertia"] = _changed(
@@ -76,6 +78,7 @@ def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Ro
         )
     if "gravity" in changes:
         fields["gravity"] = _value(xp, changes["gravity"], fields["gravity"])
+        _require_core("gravity", fields["gravity"], (3,))
     return _with_fields(xp, made, fields)
 
 
@@ -90,11 +93,7 @@ def with_parameters(xp: Arrays, robot: Robot, parameters: Any, arrays: Mapping[s
     for field, x in arrays.items():
         core, given = fields[field].shape, xp.array(x)
         core = core[len(core) - made.variation.masks[field].ndim :]  # type: ignore[union-attr]
-        if given.shape[max(given.ndim - len(core), 0) :] != core:
-            raise ArgumentError(
-                f"parameter {field!r} of {robot.name!r} has shape {tuple(given.shape)}; expected (..., "
-                f"{', '.join(map(str, core))})"
-            )
+        _require_core(f"parameter {field!r} of {robot.name!r}", given, tuple(core))
         fields[field] = given
     return _with_fields(xp, made, fields)
 
@@ -219,14 +218,25 @@ def _changed(
                 f"{', '.join(map(str, core))}): give one for all, one for each, or a dictionary by name"
             )
         return xp.spread(found, shape)
+    batches: dict[str, tuple[int, ...]] = {}
     for name, value in change.items():
-        at = places[str(getattr(name, "name", name))]
+        key = str(getattr(name, "name", name))
+        at = places[key]
         where = (..., at, *(slice(None),) * len(tail))
         new = read(_value(xp, value, now[where]))
-        own = () if isinstance(at, int) else (at.stop - at.start,)
-        leading = np.broadcast_shapes(now.shape[: now.ndim - rank], new.shape[: max(0, new.ndim - len(own + tail))])
+        own = tail if isinstance(at, int) else (at.stop - at.start,)
+        if new.ndim or isinstance(at, int):
+            _require_core(f"{what} of {key!r}", new, own)
+        batches[repr(key)] = tuple(new.shape[: max(0, new.ndim - len(own))])
+        leading = broadcast_shapes(what, tuple(now.shape[: now.ndim - rank]), *batches.values(), names=list(batches))
         now = xp.put(xp.spread(now, (*leading, *core)), where, new)
     return now
+
+
+def _require_core(what: str, given: Any, core: tuple[int, ...]) -> None:
+    """Raise unless the last dimensions of an array are those of one set of numbers."""
+    if tuple(given.shape[max(given.ndim - len(core), 0) :]) != core:
+        raise ArgumentError(f"{what} has shape {tuple(given.shape)}; expected (..., {', '.join(map(str, core))})")
 
 
 def _inertia(xp: Arrays, robot: Robot, now: Any, changes: Mapping[str, Any]) -> Any:
@@ -247,7 +257,10 @@ def _inertia(xp: Arrays, robot: Robot, now: Any, changes: Mapping[str, Any]) -> 
         if isinstance(change, Mapping):
             given = np.isin(list(places), [str(getattr(name, "name", name)) for name in change])
             moments = xp.where(given[:, None], moments, scaled)
-    leading = np.broadcast_shapes(mass.shape, com.shape[:-1], moments.shape[:-1])
+    batches = {"mass": mass.shape[:-1], "com": com.shape[:-2], "inertia": moments.shape[:-2]}
+    batches = {what: tuple(shape) for what, shape in batches.items() if what in changes}
+    shapes = (tuple(now.shape[:-2]), *batches.values())
+    leading = (*broadcast_shapes("vary", *shapes, names=list(batches)), len(robot.bodies))
     parts = (mass[..., None], mass[..., None] * com, moments + _steiner(xp, mass, com))
     return xp.joined([xp.spread(x, (*leading, x.shape[-1])) for x in parts])
 
