@@ -104,6 +104,11 @@ def test_errors_are_in_words() -> None:
         ARM.gravity_force(q, out=np.empty((5, 2)))
     with pytest.raises(on.ArgumentError, match="give real numbers"):
         ARM.gravity_force(q + 1j)
+    for x, words in ((None, "argument 'v' is None"), ("fast", "argument 'v' is not an array of numbers, but str")):
+        with pytest.raises(on.ArgumentError, match=words):
+            ARM.forward_dynamics(jnp.zeros(ARM.nq), x, jnp.zeros(ARM.nv))
+    with pytest.raises(on.ArgumentError, match="argument 'v' is None; give an array"):
+        ARM.forward_dynamics(np.zeros(ARM.nq), None, np.zeros(ARM.nv))
     with pytest.raises(on.ArgumentError, match="`threads` must be"):
         ARM.gravity_force(q, threads=0)
 

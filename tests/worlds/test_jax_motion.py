@@ -96,6 +96,13 @@ def test_forces_of_drives_in_loops() -> None:
     assert_close(robot.closed_dynamics(jnp.asarray(q), zero, zero, loop_forces=force).a, expected, ROUNDING)
 
 
+def test_trajectories_that_did_not_stay_finite() -> None:
+    robot, q = on.load("double-pendulum"), jnp.zeros((2, 2))
+    tau = jnp.array([[0.0, 0.0], [jnp.inf, 0.0]])[:, None]
+    found = robot.rollout(q, q, jnp.broadcast_to(tau, (2, 3, 2)), dt=0.01).diverged
+    assert found.tolist() == [False, True]
+
+
 def test_what_is_for_numpy_says_so() -> None:
     robot, q = on.load("double-pendulum"), jnp.zeros(2)
     with pytest.raises(on.ArgumentError, match=r"limits='bounce' is for NumPy arrays"):
@@ -104,6 +111,18 @@ def test_what_is_for_numpy_says_so() -> None:
         robot.rollout(q, q, steps=2, noise={"q": 0.1})
     with pytest.raises(on.ArgumentError, match="tau has 3 rows over time, but there are 2 steps"):
         robot.rollout(q, q, jnp.zeros((3, 2)), steps=2)
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"dt": -0.01}, "`dt` must be a finite number above zero, not -0.01"),
+        ({"smoothing": 0.0}, "`smoothing` must be a finite number above zero"),
+        ({"feedback": (1.0, jnp.ones(3), q)}, r"kd has shape \(3,\); give a number, or 2"),
+        ({"policy": lambda q, v: None}, r"the policy returned NoneType; .* of shape \(2,\)"),
+        ({"policy": lambda q, v: jnp.zeros(3)}, r"the policy returned \(3,\); for 'double-pendulum' give"),
+    )
+    for settings, words in wrong:
+        with pytest.raises(on.ArgumentError, match=words):
+            robot.rollout(q, q, steps=2, **settings)
+    with pytest.raises(on.ArgumentError, match="v0 is None; give an array"):
+        robot.rollout(q, None, steps=2)
     four_bar = on.load("four-bar")
     with pytest.raises(on.ArgumentError, match="solved by 'multipliers', not by 'kkt'"):
         four_bar.forward_dynamics(jnp.zeros(3), np.zeros(3), np.zeros(3), method="kkt")

@@ -13,6 +13,7 @@ import torch
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 import ordern as on
+from ordern.gpu.device import device_number
 from ordern.worlds.torch import table
 from tests.tolerances import ROUNDING, assert_close
 from tests.worlds.torch_cases import kernel_of, tensors
@@ -156,6 +157,14 @@ def test_wrong_tensors_are_named(given: Any, words: str) -> None:
     q, v, tau = _state()
     with pytest.raises(on.ArgumentError, match=words):
         ARM.forward_dynamics(given(q), v, tau)
+
+
+def test_devices_of_torch_are_devices() -> None:
+    q = _state()[0]
+    assert_close(ARM.gravity_force(q.numpy(), device=torch.device("cpu")), ARM.gravity_force(q), ROUNDING)
+    assert device_number(torch.device("cuda")) == 0 and device_number(torch.device("cuda:1")) == 1
+    with pytest.raises(on.ArgumentError, match=r"`device` must be .*not device\(type='mps'\)"):
+        ARM.gravity_force(q.numpy(), device=torch.device("mps"))
 
 
 def test_tensors_without_numbers_give_the_shape() -> None:

@@ -117,6 +117,8 @@ def test_a_constant_force_is_one_row_and_single_precision_stays() -> None:
         ({"tau": torch.zeros(3, 5, 2, dtype=torch.float64), "steps": 4}, "tau has 5 rows over time, but there are 4"),
         ({"tau": torch.zeros(3, 4, dtype=torch.float64), "steps": 4}, r"tau has shape \(3, 4\).*must be 2"),
         ({"steps": 2, "feedback": 3.0}, "`feedback` must be three things"),
+        ({"steps": 2, "feedback": (1.0, [1.0, 2.0, 3.0], [0.0, 0.0])}, r"kd has shape \(3,\); give a number, or 2"),
+        ({"steps": 2, "external": np.zeros((5, 6))}, r"external has shape \(5, 6\).*give \(..., 2, 6\)"),
     ],
 )
 def test_wrong_arguments_are_named(settings: dict[str, Any], words: str) -> None:

@@ -245,16 +245,22 @@ def is_gpu(device: Any, asking: str = "") -> bool:
     """Return True for "cuda" and "cuda:1", False for None and "cpu"; raise an error that names all others."""
     if device is None or isinstance(device, Device):
         return device is not None
-    if device == "cpu":
+    if _name(device) == "cpu":
         return False
     device_number(device, asking)
     return True
 
 
+def _name(device: Any) -> Any:
+    """Return the name of a device of PyTorch; all else as it is."""
+    return str(device) if (type(device).__module__, type(device).__name__) == ("torch", "device") else device
+
+
 def device_number(device: Any, asking: str = "") -> int:
     """Return the number in the name of a device, such as 1 of "cuda:1"."""
-    if type(device) is str:
-        kind, colon, number = device.partition(":")
+    name = _name(device)
+    if type(name) is str:
+        kind, colon, number = name.partition(":")
         if kind == "cuda" and (number.isdecimal() if colon else True):
             return int(number or 0)
     where = f"{asking}: " if asking else ""

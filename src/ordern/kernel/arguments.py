@@ -212,6 +212,8 @@ def _real(x: Any, where: str, what: str) -> AnyArray:
 
     An array of an unknown library that has no other way to NumPy is read through DLPack.
     """
+    if x is None:
+        raise ArgumentError(f"{where}: {what} is None; give an array of numbers")
     try:
         through_dlpack = not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
         array = np.from_dlpack(x) if through_dlpack else np.asarray(x)

@@ -17,6 +17,7 @@ from ...kernel.arguments import Arguments
 from ..operators import Operator, operator_of
 from ..trees import register
 from .external import external_forces
+from .numbers import numbers
 from .primitive import call
 from .targets import handlers
 
@@ -41,7 +42,13 @@ def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | No
     variation = kernel.model.variation
     if variation is not None:
         given.append(variation.values)
-    return _function(operator_of(kernel), checks, threads)(*given)
+    try:
+        return _function(operator_of(kernel), checks, threads)(*given)
+    except TypeError:  # JAX refuses text, and other objects, before it traces
+        for port, x in zip(checks.ports, given, strict=False):
+            if not isinstance(x, Mapping):
+                numbers(x, f"{checks.question}: argument {port.name!r}")
+        raise
 
 
 def delegate(name: str) -> Callable[..., Any] | None:
@@ -90,7 +97,7 @@ def _array(checks: Arguments, x: Any, place: int) -> Any:
     port = checks.ports[place]
     if port.kind == "bodies" and isinstance(x, Mapping):
         return external_forces(checks.model, x)
-    array = jnp.asarray(x)
+    array = numbers(x, f"{checks.question}: argument {port.name!r}")
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         raise ArgumentError(f"{checks.question}: argument {port.name!r} has data type {array.dtype}; give real numbers")
     return array

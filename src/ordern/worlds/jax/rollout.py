@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ...arguments import positive
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import whole_number
 from ..steps import Steps, require_steps
 from .external import external_forces
+from .numbers import numbers
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -31,6 +33,11 @@ class Rollout(NamedTuple):
     t: Any
     """The times of the states."""
 
+    @property
+    def diverged(self) -> Any:
+        """True for trajectories that became infinite or NaN."""
+        return ~jnp.isfinite(jnp.concatenate([self.q[..., -1, :], self.v[..., -1, :]], axis=-1)).all(-1)
+
 
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
@@ -40,10 +47,11 @@ def rollout(
     """See `Robot.rollout`."""
     require_steps("JAX", {**settings, "method": method})
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
+    _require_positive(dt=dt, smoothing=smoothing)
     if isinstance(external, Mapping):
         external = external_forces(robot, external)
     forces = jnp.zeros(robot.nv, jnp.float32) if tau is None else tau
-    kp, kd, target = _feedback(feedback)
+    kp, kd, target = _feedback(feedback, robot)
     given = {"q0": (q0, robot.nq), "v0": (v0, robot.nv), "tau": (forces, robot.nv)}
     given |= {} if target is None else {"target": (target, robot.nq)}
     arrays = {name: _numbers(name, x, n, robot) for name, (x, n) in given.items()}
@@ -61,7 +69,7 @@ def rollout(
 
     def act(k: Any, q: Any, v: Any) -> Any:
         assert asked is not None
-        return jnp.broadcast_to(jnp.asarray(asked(k * dt, q, v), dtype), v.shape)
+        return _forces(asked(k * dt, q, v), v, robot)
 
     def step(state: Any, rows: Any) -> Any:
         q, v, held, k = state
@@ -91,8 +99,29 @@ def _rank(name: str) -> int:
     return 2 if name == "external" else 1
 
 
+def _require_positive(**given: Any) -> None:
+    """Raise unless numbers are above zero, where they are known; JAX may trace them."""
+    for name, x in given.items():
+        if not isinstance(x, jax.core.Tracer):
+            positive(x, f"rollout: `{name}`")
+        elif x.ndim:
+            raise ArgumentError(f"rollout: `{name}` must be one number, not an array of shape {x.shape}")
+
+
+def _forces(found: Any, v: Any, robot: Robot) -> Any:
+    """Return what a policy returned as joint forces of the shape of v."""
+    try:
+        return jnp.broadcast_to(jnp.asarray(found, v.dtype), v.shape)
+    except (TypeError, ValueError):
+        shape = getattr(found, "shape", None)
+        raise ArgumentError(
+            f"rollout: the policy returned {type(found).__name__ if shape is None else shape}; for {robot.name!r} give "
+            f"an array of joint forces of shape {v.shape}"
+        ) from None
+
+
 def _numbers(name: str, x: Any, n: int, robot: Robot) -> Any:
-    array = jnp.asarray(x)
+    array = numbers(x, f"rollout: {name}")
     if array.ndim < 1 or array.shape[-1] != n:
         raise ArgumentError(
             f"rollout: {name} has shape {array.shape}; for {robot.name!r} its last dimension must be {n}"
@@ -100,13 +129,16 @@ def _numbers(name: str, x: Any, n: int, robot: Robot) -> Any:
     return array
 
 
-def _feedback(feedback: Any) -> tuple[Any, Any, Any]:
+def _feedback(feedback: Any, robot: Robot) -> tuple[Any, Any, Any]:
     if feedback is None:
         return None, None, None
     if not isinstance(feedback, (tuple, list)) or len(feedback) != 3:
         raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
-    kp, kd, target = feedback
-    return jnp.asarray(kp), jnp.asarray(kd), target
+    kp, kd = (numbers(x, f"rollout: feedback: {name}") for name, x in zip(("kp", "kd"), feedback, strict=False))
+    for name, x in (("kp", kp), ("kd", kd)):
+        if x.shape[-1:] not in ((), (1,), (robot.nv,)):
+            raise ArgumentError(f"rollout: feedback: {name} has shape {x.shape}; give a number, or {robot.nv} (nv)")
+    return kp, kd, feedback[2]
 
 
 def _steps(steps: Any, arrays: dict[str, Any], timed: set[str], tau: Any) -> int:

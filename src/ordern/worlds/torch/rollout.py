@@ -103,10 +103,17 @@ def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any,
     named = {"q0": q0, "v0": v0, "tau": tau, "external": external, "kp": kp, "kd": kd, "target": target, "dt": dt}
     if robot.variation is not None:
         named[_PARAMETERS] = robot.variation.values
+    for name in ("q0", "v0"):
+        if named[name] is None:
+            raise ArgumentError(f"rollout: {name} is None; give an array of numbers")
     named = {name: x for name, x in named.items() if x is not None}
     given = dict(zip(named, tensors_of("rollout", named), strict=True))
     for name in ("kp", "kd"):
         if name in given:
+            if given[name].shape[-1:] not in ((), (1,), (robot.nv,)):
+                raise ArgumentError(
+                    f"rollout: feedback: {name} has shape {tuple(given[name].shape)}; give a number, or {robot.nv} (nv)"
+                )
             given[name] = given[name].expand(*given[name].shape[:-1], robot.nv)
     sizes = {"q0": robot.nq, "target": robot.nq, "external": 6, "dt": None, _PARAMETERS: None}
     for name, x in given.items():
@@ -115,6 +122,11 @@ def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any,
             raise ArgumentError(
                 f"rollout: {name} has shape {tuple(x.shape)}; for {robot.name!r} its last dimension must be {n}"
             )
+    if "external" in given and given["external"].shape[-2:] != (len(robot.bodies), 6):
+        raise ArgumentError(
+            f"rollout: external has shape {tuple(given['external'].shape)}; for {robot.name!r} give (..., "
+            f"{len(robot.bodies)}, 6), a (moment, force) for each body, or a dictionary"
+        )
     return given
 
 
