@@ -112,6 +112,7 @@ def test_what_is_for_numpy_says_so() -> None:
     with pytest.raises(on.ArgumentError, match="tau has 3 rows over time, but there are 2 steps"):
         robot.rollout(q, q, jnp.zeros((3, 2)), steps=2)
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"tau": lambda q, v: -v}, "rollout takes arrays, not function.*policy=function"),
         ({"dt": -0.01}, "`dt` must be a finite number above zero, not -0.01"),
         ({"smoothing": 0.0}, "`smoothing` must be a finite number above zero"),
         ({"feedback": (1.0, jnp.ones(3), q)}, r"kd has shape \(3,\); give a number, or 2"),

@@ -146,6 +146,12 @@ def test_numbers_of_a_wrong_shape_are_said_as_for_numpy(changes: dict[str, Any],
         ARM.vary(**{what: ones(shape) for what, shape in changes.items()})
 
 
+def test_files_have_the_numbers_that_vary() -> None:
+    assert ARM.vary(mass={BODY: jnp.asarray(2.5)}).to_mjcf() == ARM.vary(mass={BODY: 2.5}).to_mjcf()
+    with pytest.raises(on.ArgumentError, match=r"to_mjcf: the vector of parameters that vary is an array of jax"):
+        jax.jit(lambda mass: len(ARM.vary(mass={BODY: mass}).to_mjcf()))(2.5)
+
+
 def test_a_batch_for_a_joint_with_one_freedom() -> None:
     damping = np.array([1.0, 2.0])
     expected = ARM.vary(damping={ARM.joints[0].name: damping}).passive_force(Q, V)

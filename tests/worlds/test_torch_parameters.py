@@ -93,8 +93,10 @@ def test_impossible_or_unsupported_parameters_are_named() -> None:
         ARM.vary(mass=MASS, fold=True)
     with pytest.raises(on.ArgumentError, match=r"expected a position \(..., 3\)"):
         ARM.vary(placement={ARM.joints[1].name: torch.eye(4)})
-    with pytest.raises(on.ArgumentError, match="float16"):
+    with pytest.raises(on.ArgumentError, match="'mass' is a tensor of float16"):
         ARM.vary(mass=MASS.half())
+    with pytest.raises(on.ArgumentError, match="'mass of upper' is a tensor of int64"):
+        ARM.vary(mass={"upper": torch.tensor(1)})
     with pytest.raises(on.ArgumentError, match=r"mass has shape \(3,\)"):
         ARM.vary(mass=torch.ones(3))
     with pytest.raises(on.ArgumentError, match=r"gravity has shape \(4,\); expected \(..., 3\)"):
@@ -103,6 +105,17 @@ def test_impossible_or_unsupported_parameters_are_named() -> None:
         ARM.vary(com={"upper": torch.tensor(0.1)})
     with pytest.raises(on.ArgumentError, match=r"that vary is an array of torch.*x.detach\(\)"):
         _ = ARM.vary(mass=MASS.clone().requires_grad_()).parameters.theta
+
+
+def test_functions_of_numpy_arrays_see_the_numbers() -> None:
+    mass = torch.tensor(2.5, dtype=torch.float64)
+    heavy, same = ARM.vary(mass={BODY: mass}), ARM.vary(mass={BODY: 2.5})
+    assert heavy.to_mjcf() == same.to_mjcf()
+    found, expected = (x.simulate(STATE[0].numpy(), until=0.01) for x in (heavy, same))
+    assert_close(found.q, expected.q, ROUNDING)
+    recorded = ARM.vary(mass={BODY: mass.clone().requires_grad_()})
+    with pytest.raises(on.ArgumentError, match=r"simulate: the vector of parameters that vary is an array of torch"):
+        recorded.simulate(STATE[0].numpy(), until=0.01)
 
 
 def test_gradient_descent_finds_a_mass() -> None:

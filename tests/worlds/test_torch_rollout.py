@@ -118,6 +118,7 @@ def test_a_constant_force_is_one_row_and_single_precision_stays() -> None:
         ({"tau": torch.zeros(3, 4, dtype=torch.float64), "steps": 4}, r"tau has shape \(3, 4\).*must be 2"),
         ({"steps": 2, "feedback": 3.0}, "`feedback` must be three things"),
         ({"steps": 2, "feedback": (1.0, [1.0, 2.0, 3.0], [0.0, 0.0])}, r"kd has shape \(3,\); give a number, or 2"),
+        ({"steps": 2, "tau": lambda q, v: -v}, "rollout takes arrays, not function.*policy=function"),
         ({"steps": 2, "external": np.zeros((5, 6))}, r"external has shape \(5, 6\).*give \(..., 2, 6\)"),
     ],
 )
@@ -126,6 +127,14 @@ def test_wrong_arguments_are_named(settings: dict[str, Any], words: str) -> None
     q, v = _start(robot, 3)
     with pytest.raises(on.ArgumentError, match=words):
         robot.rollout(q, v, **settings)
+
+
+def test_a_policy_with_gradients_starts_from_tensors() -> None:
+    gain = torch.tensor(2.0, requires_grad=True)
+    with pytest.raises(on.ArgumentError, match="for a policy of PyTorch, start from q0 and v0 of PyTorch"):
+        on.load("double-pendulum").rollout(
+            np.zeros(2), np.ones(2), steps=2, policy=lambda q, v: -gain * torch.tensor(v)
+        )
 
 
 def test_rollouts_without_derivatives_say_so() -> None:

@@ -25,7 +25,7 @@ from ..algorithms.registry import find_question
 from ..model import Model
 from ..model.checks import require_one_set
 from ..model.parameter_sets import for_kinematics
-from .elsewhere import delegate
+from .elsewhere import delegate, in_numpy
 from .fast_path import install
 from .place import computing_on
 
@@ -129,8 +129,8 @@ def delegated(
 
     Robots with many sets of parameters are refused, unless the function handles `sets`, or it is `kinematic`: of
     kinematics alone, so that sets of masses do not matter. With `differentiable`, arguments of JAX or PyTorch go to
-    the function that `ordern.worlds` has for their library. If it is `placed`, its kernels run on the `device` of the
-    call, which the function itself does not take.
+    the function that `ordern.worlds` has for their library; other functions see parameters as NumPy arrays. If it is
+    `placed`, its kernels run on the `device` of the call, which the function itself does not take.
     """
 
     def made(declared: F) -> F:
@@ -152,6 +152,8 @@ def delegated(
                 elsewhere = delegate(declared.__name__, self, values)
                 if elsewhere is not None:
                     return elsewhere(robot, **values)
+            elif not placed:
+                robot = in_numpy(robot, declared.__name__)
             return getattr(import_module(f"ordern.{module}"), name)(robot, **values)
 
         method.target = module, name  # type: ignore[attr-defined]

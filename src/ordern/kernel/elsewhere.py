@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..arguments import real
+from ..model.variation import with_values
+
 if TYPE_CHECKING:
     from ..arguments import AnyArray
     from .bound import Bound
     from .kernel import Kernel
 
-__all__ = ["ELSEWHERE", "delegate", "elsewhere", "is_elsewhere"]
+__all__ = ["ELSEWHERE", "delegate", "elsewhere", "in_numpy", "is_elsewhere"]
 
 ELSEWHERE = cast("AnyArray", NotImplemented)
 """The result of a runner that leaves a call to another array library."""
@@ -49,6 +52,17 @@ def delegate(name: str, robot: Any, arguments: Mapping[str, Any]) -> Callable[..
         return None
     found: Callable[..., Any] | None = _worlds().delegate(name, robot, arguments)
     return found
+
+
+def in_numpy(robot: Any, where: str) -> Any:
+    """Return a robot for a function of NumPy arrays: parameters that are arrays of another library become NumPy's.
+
+    Raise if they have no numbers yet, or record gradients, which the function would lose.
+    """
+    varied = getattr(robot, "variation", None)
+    if varied is None or varied.values is None or type(varied.values) is np.ndarray:
+        return robot
+    return with_values(robot, real(varied.values, f"{where}: the vector of parameters that vary"))
 
 
 def elsewhere(kernel: Kernel, given: Sequence[Any], out: Any, threads: int | None) -> Any:

@@ -64,11 +64,14 @@ class Policy:
             if tau.dtype.kind not in "biuf":
                 raise TypeError
             tau = np.broadcast_to(tau, v.shape).astype(v.dtype)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):  # the last one: a tensor that requires gradients
             shape = f"an array of shape {np.shape(answer)}" if isinstance(answer, np.ndarray) else repr(answer)[:200]
+            known = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch"}
+            other = known.get(type(answer).__module__.partition(".")[0])
+            advice = f"; for a policy of {other}, start from q0 and v0 of {other}" if other else ""
             raise ArgumentError(
                 f"rollout: at t = {t:.9g} s the policy returned {shape}; for this batch of {self.robot.name!r} give "
-                f"joint forces of shape {v.shape}"
+                f"joint forces of shape {v.shape}{advice}"
             ) from None
         bad = ~np.isfinite(tau).all(-1) & np.isfinite(q).all(-1) & np.isfinite(v).all(-1)
         if bad.any():

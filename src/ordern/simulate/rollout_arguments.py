@@ -19,7 +19,16 @@ from .integrators.tableaus import TABLEAUS
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Plan", "flat_rows", "over_time", "plan", "require_one_reading", "shared_rows", "whole_number"]
+__all__ = [
+    "Plan",
+    "flat_rows",
+    "over_time",
+    "plan",
+    "require_arrays",
+    "require_one_reading",
+    "shared_rows",
+    "whole_number",
+]
 
 _DRIFTS = ("baumgarte", "project")
 _TARGET = "feedback: the target"
@@ -102,7 +111,7 @@ def plan(
     if robot.nc:
         _check_loops(robot, q, v)
     rank = max(q.ndim, v.ndim) - 1
-    _require_arrays(tau)
+    require_arrays(tau)
     loads = None if external is None else _loads(robot, external)
     timed = {
         "tau": over_time(robot, "tau", tau, robot.nv, rank),
@@ -179,7 +188,8 @@ def _numbers(name: str, x: Any) -> AnyArray:
     return a
 
 
-def _require_arrays(tau: Any) -> None:
+def require_arrays(tau: Any) -> None:
+    """Raise if forces are a function, or a table of times and values."""
     if callable(tau) or (isinstance(tau, tuple) and len(tau) == 2 and np.ndim(tau[0]) != np.ndim(tau[1])):
         raise ArgumentError(
             f"rollout takes arrays, not {type(tau).__name__}: give tau of shape (..., nv), or (..., steps, nv) with a "

@@ -12,7 +12,7 @@ from ...arguments import positive
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
 from ...simulate.policies import as_policy
-from ...simulate.rollout_arguments import whole_number
+from ...simulate.rollout_arguments import require_arrays, whole_number
 from ..steps import Steps, require_steps
 from .external import external_forces
 from .numbers import numbers
@@ -47,6 +47,7 @@ def rollout(
     """See `Robot.rollout`."""
     require_steps("JAX", {**settings, "method": method})
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
+    require_arrays(tau)
     _require_positive(dt=dt, smoothing=smoothing)
     if isinstance(external, Mapping):
         external = external_forces(robot, external)

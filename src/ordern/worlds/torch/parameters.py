@@ -41,9 +41,10 @@ def total_mass(robot: Robot) -> Any:
 
 def _arrays(robot: Robot, changes: Mapping[str, Any]) -> Arrays:
     """Return the functions of PyTorch, for numbers of the data type and device of the tensors."""
-    now = () if robot.variation is None else (robot.variation.values,)
-    found = [*_tensors_in(changes), *(x for x in now if isinstance(x, Tensor))]
-    like = tensors_of("vary", {f"tensor {k + 1} of the changes": x for k, x in enumerate(found)})[0]
+    found, varied = dict(_tensors_in("", changes)), robot.variation
+    if varied is not None and isinstance(varied.values, Tensor):
+        found["parameters of the robot"] = varied.values
+    like = tensors_of("vary", found)[0]
 
     def array(x: Any) -> Tensor:
         return torch.as_tensor(x if isinstance(x, Tensor) else np.asarray(x, float)).to(like)
@@ -62,16 +63,17 @@ def _arrays(robot: Robot, changes: Mapping[str, Any]) -> Arrays:
     )
 
 
-def _tensors_in(x: Any) -> Iterator[Tensor]:
-    """Yield the tensors among changes."""
+def _tensors_in(name: str, x: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors among changes with their names, such as "mass of hand"."""
     if isinstance(x, Tensor):
-        yield x
+        yield name, x
     elif isinstance(x, Mapping):
-        for y in x.values():
-            yield from _tensors_in(y)
+        for key, y in x.items():
+            label = str(getattr(key, "name", key))
+            yield from _tensors_in(f"{name} of {label}" if name else label, y)
     elif isinstance(x, (list, tuple)):
-        for y in x:
-            yield from _tensors_in(y)
+        for k, y in enumerate(x):
+            yield from _tensors_in(f"{name}[{k}]", y)
 
 
 def _put(x: Tensor, index: tuple[Any, ...], numbers: Tensor) -> Tensor:

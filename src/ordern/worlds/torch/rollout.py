@@ -22,7 +22,7 @@ from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
-from ...simulate.rollout_arguments import plan, require_one_reading, whole_number
+from ...simulate.rollout_arguments import plan, require_arrays, require_one_reading, whole_number
 from ...simulate.rollout_derivatives import gradient, sensitivity
 from ..operators import Input
 from ..steps import Steps, require_steps
@@ -74,6 +74,7 @@ def rollout(
         if settings[name] is not None:
             hint = f": {_REFUSED[name]}" if name in _REFUSED else ""
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is a tensor{hint}")
+    require_arrays(tau)
     settings = {name: settings[name] for name in _SETTINGS}
     given = _arguments(robot, q0, v0, tau, dt, feedback, external)
     rank = max(given["q0"].ndim, given["v0"].ndim) - 1
