@@ -279,6 +279,11 @@ def test_mechanism_with_a_loop() -> None:
         (lambda: ARM.identify(*MOTION, CLEAN, prior=0.0), "prior must be a finite number above zero"),
         (lambda: ARM.identify(*MOTION, CLEAN).intervals(95), "between 0 and 1"),
         (lambda: ARM.identify(*(x[:0] for x in (*MOTION, CLEAN))), "there are no samples"),
+        (lambda: ARM.identify(*MOTION, 0.0 * CLEAN), "all forces are zero"),
+        (
+            lambda: ARM.identify(*(x[:5] for x in (*MOTION, CLEAN)), consistent=True),
+            "5 samples of 3 forces are too few for 17 base parameters",
+        ),
         (lambda: ARM.identify(*MOTION, CLEAN, average=0), "a whole number from 1 up; not 0"),
     ],
 )

@@ -149,6 +149,7 @@ def test_truth_from_a_log_as_robots_write_it(name: str) -> None:
             r"no samples for 1.002 s after t = 1 s \(samples 500 and 501\).*log.cut",
         ),
         (lambda: ARM.read_log({"t": T.clip(0.01), "q": Q}).filtered(20.0), "samples 0 and 1 are both at t = 0.01 s"),
+        (lambda: ARM.read_log({"t": T, "q": Q}).cut(5, 5), "2000 samples, and none from 5 up to 5"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(300.0), "must be below half of the 500 samples per second"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(0.5), "too few for a cutoff of 0.5 Hz"),
         (lambda: ARM.read_log({"t": T, "q": Q}).filtered(20.0, order=0), "order is a whole number from 1 to 10"),

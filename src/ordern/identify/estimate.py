@@ -169,11 +169,18 @@ def identify(
     used = len(motion) - round(held_out * len(motion))
     each = _whole(average, used)
     inertial = motion.tau if springs is None else motion.tau + springs
+    if only is None and not inertial.any():
+        raise ArgumentError(
+            "identify: all forces are zero, and parameters of zero explain them; measure the forces of the drives, or "
+            "name with `only` what to estimate beside parameters that are known"
+        )
     learned = Motion(motion.states, inertial, motion.more, known, each).some(slice(0, used))
     labels = robot.parameters.theta_labels
     rows = random_rows(robot, "inverse_dynamics")[:, chosen]
     base = from_columns(rows, [labels[k] for k in chosen], robot.name, "inverse_dynamics")
     given = None if noise is None else noise_of(noise, motion.tau.shape[-1], "identify") / np.sqrt(each)
+    if given is None:
+        _require_enough(used // each, motion.tau.shape[-1], len(base))
     factors, free = _solved(robot, learned, chosen, base, given, exact)
     theta = own.copy()
     if consistent:
@@ -200,6 +207,16 @@ def _whole(average: int, samples: int) -> int:
             f"up; not {average!r}"
         )
     return int(average)
+
+
+def _require_enough(samples: int, rows: int, count: int) -> None:
+    """Raise if forces leave nothing over from which their noise could be estimated."""
+    if samples * rows <= count:
+        raise ArgumentError(
+            f"identify: {samples} samples of {rows} forces are too few for {count} base parameters and the noise of "
+            "forces: take more samples, estimate fewer parameters with `only`, or give the `noise` and let a prior "
+            "decide with `consistent=True`"
+        )
 
 
 def _solved(

@@ -105,6 +105,8 @@ class Log:
 
     def cut(self, start: int, stop: int) -> Log:
         """Return the samples from `start` up to `stop`."""
+        if not len(self.t[start:stop]):
+            raise ArgumentError(f"cut: the log has {len(self)} samples, and none from {start} up to {stop}")
         kept = {x: getattr(self, x)[start:stop] for x in ("t", "q", "v", "a", "tau") if getattr(self, x) is not None}
         return replace(self, **kept)
 
