@@ -98,7 +98,7 @@ class FrameMethods(Answering, Model):
         `jacobian_rate` is H v.
         """
 
-    @delegated("impacts", sets=True, placed=True)
+    @delegated("impacts", sets=True, placed=True, composed=True)
     def delassus_matrix(
         self, q: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame", contact: str = "frame",
         threads: Threads = None, out: Out = None, *, device: Device = None, t: ArrayLike | None = None,
@@ -111,7 +111,7 @@ class FrameMethods(Answering, Model):
         `t` is the time, for driven loops.
         """
 
-    @delegated("impacts", sets=True, placed=True)
+    @delegated("impacts", sets=True, placed=True, composed=True)
     def delassus_solve(
         self, q: ArrayLike, x: ArrayLike, frames: Iterable[str | Frame] | None = None, axes: str = "frame",
         contact: str = "frame", damping: float = 0.0, *, t: ArrayLike | None = None,
@@ -124,7 +124,7 @@ class FrameMethods(Answering, Model):
         other arguments are those of `delassus_matrix`.
         """
 
-    @delegated("impacts", sets=True, placed=True)
+    @delegated("impacts", sets=True, placed=True, composed=True)
     def impact(
         self, q: ArrayLike, v: ArrayLike, frames: Iterable[str | Frame] | None = None, restitution: ArrayLike = 0.0, *,
         axes: str = "frame", contact: str = "frame", t: ArrayLike | None = None,

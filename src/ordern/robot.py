@@ -749,7 +749,7 @@ class Robot(
         (True, True)
         """
 
-    @delegated("operators")
+    @delegated("operators", composed=True)
     def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
         """Return the papers' spatial operators at one state: H, phi, psi, M, P, D, K and others."""
 

@@ -146,6 +146,17 @@ def test_numbers_of_a_wrong_shape_are_said_as_for_numpy(changes: dict[str, Any],
         ARM.vary(**{what: ones(shape) for what, shape in changes.items()})
 
 
+@pytest.mark.slow
+def test_linearisations_vary_with_parameters() -> None:
+    found = jax.jit(lambda mass: ARM.vary(mass={BODY: mass}).linearise(Q, V, A).A)(2.5)
+    assert_close(found, ARM.vary(mass={BODY: 2.5}).linearise(Q, V, A).A, ROUNDING)
+
+
+def test_methods_of_numpy_code_refuse_parameters_that_vary() -> None:
+    with pytest.raises(on.ArgumentError, match="by the method 'conjugate-gradient' is not compiled as one function"):
+        ARM.vary(mass={BODY: 2.5}).forward_dynamics(jnp.asarray(Q), V, A, method="conjugate-gradient")
+
+
 def test_files_have_the_numbers_that_vary() -> None:
     assert ARM.vary(mass={BODY: jnp.asarray(2.5)}).to_mjcf() == ARM.vary(mass={BODY: 2.5}).to_mjcf()
     with pytest.raises(on.ArgumentError, match=r"to_mjcf: the vector of parameters that vary is an array of jax"):

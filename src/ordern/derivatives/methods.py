@@ -104,7 +104,7 @@ class DerivativeMethods(Answering, Model):
             self._usual_products[key] = composed(split, kernel.single)
         return found
 
-    @delegated("simulate.linearise", sets=True)
+    @delegated("simulate.linearise", sets=True, composed=True)
     def linearise(  # type: ignore[empty-body]
         self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, dt: float | None = None, *,
         method: str | None = None, external: Any = None, smoothing: float = 0.01,

@@ -123,14 +123,16 @@ def delegated(
     sets: bool = False,
     kinematic: bool = False,
     differentiable: bool = False,
+    composed: bool = False,
     placed: bool = False,
 ) -> Callable[[F], F]:
     """Turn a declaration into a method that calls a function with the same parameters in a module of this package.
 
     Robots with many sets of parameters are refused, unless the function handles `sets`, or it is `kinematic`: of
     kinematics alone, so that sets of masses do not matter. With `differentiable`, arguments of JAX or PyTorch go to
-    the function that `ordern.worlds` has for their library; other functions see parameters as NumPy arrays. If it is
-    `placed`, its kernels run on the `device` of the call, which the function itself does not take.
+    the function that `ordern.worlds` has for their library. A function that is `composed` of methods of the robot takes
+    arrays of all libraries; others see parameters that vary as NumPy arrays. If it is `placed`, its kernels run on the
+    `device` of the call, which the function itself does not take.
     """
 
     def made(declared: F) -> F:
@@ -152,7 +154,7 @@ def delegated(
                 elsewhere = delegate(declared.__name__, self, values)
                 if elsewhere is not None:
                     return elsewhere(robot, **values)
-            elif not placed:
+            elif not composed:
                 robot = in_numpy(robot, declared.__name__)
             return getattr(import_module(f"ordern.{module}"), name)(robot, **values)
 

@@ -86,6 +86,12 @@ class Operator:
                 request = _with_way(request)
                 runner = None
         self.request, self.runner = request, made_runner(request.model, request) if runner is None else runner
+        if self.numbers is not None and not isinstance(self.runner, Compiled):
+            raise ArgumentError(
+                f"{self.name} by the method {request.algorithm.name!r} is not compiled as one function, so it takes no "
+                f"arrays of other libraries where parameters of {self.robot!r} vary; choose another method, or give "
+                "NumPy arrays"
+            )
         self.inputs = tuple(inputs)
         self.output = request.shape(request.question.output)
         """The shape of the answer for one state."""
