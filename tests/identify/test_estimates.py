@@ -232,6 +232,8 @@ def test_held_out_samples() -> None:
     found = guess().identify(*MOTION, noisy(6), held_out=0.25)
     assert found.samples == 450 and found.held_out is not None and found.held_out.samples == 150
     assert found.held_out.agrees and "holds for motions that it has not seen" in found.report
+    silent = guess().identify(*MOTION, noisy(6) * [0, 1, 1], held_out=0.25)
+    assert f"Errors in {ARM.joints[0].name} are as large as the forces themselves" in silent.report
     spring = noisy(6) + 5.0 * MOTION[0] ** 3 * [0, 1, 0]  # what no parameter can explain
     wrong = guess().identify(*(x[:300] * [1, 0.1, 1] for x in MOTION), CLEAN[:300] * 0.0 + noisy(6)[:300])
     verdict = wrong.check(*MOTION, spring)

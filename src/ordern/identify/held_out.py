@@ -39,6 +39,12 @@ class HeldOut:
         """The verdict in words."""
         shares = ", ".join(f"{name} {100 * x:.3g} %" for name, x in zip(self.forces, self.relative, strict=True))
         said = f"Held-out samples ({self.samples}): errors are {shares} of the forces."
+        missed = [name for name, x in zip(self.forces, self.relative, strict=True) if x >= 1.0]
+        if missed:
+            said += (
+                f" Errors in {', '.join(missed)} are as large as the forces themselves: unless these joints have no "
+                "drive, look at the columns, signs and units of the forces."
+            )
         if self.agrees:
             return f"{said} They are as large as the noise: the estimate holds for motions that it has not seen."
         worse = [f"{name} ({x:.3g} times)" for name, x in zip(self.forces, self.excess, strict=True) if x > _AGREES]
@@ -54,4 +60,6 @@ def compared(predicted: Array, measured: Array, noise: Array, forces: tuple[str,
         raise ArgumentError(f"check: tau has shape {measured.shape}; expected {predicted.shape}")
     off, size = (x.reshape(-1, x.shape[-1]) for x in (predicted - measured, measured))
     rms, force = np.sqrt((off**2).mean(axis=0)), np.sqrt((size**2).mean(axis=0))
-    return HeldOut(len(off), rms, rms / np.where(force > 0.0, force, 1.0), rms / noise, forces)
+    relative = np.where(rms > 0.0, np.inf, 0.0)  # of forces that are zero
+    np.divide(rms, force, out=relative, where=force > 0.0)
+    return HeldOut(len(off), rms, relative, rms / noise, forces)
