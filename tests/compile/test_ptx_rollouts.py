@@ -93,7 +93,7 @@ def test_long_robots_are_refused() -> None:
 @pytest.mark.needs("nvidia.cuda_nvcc", "example_robot_data")
 @pytest.mark.parametrize(
     ("method", "registers", "size"),
-    [("semi-implicit-euler", 128, 34_000), pytest.param("rk4", 255, 120_000, marks=pytest.mark.slow)],
+    [("semi-implicit-euler", 128, 34_000), pytest.param("rk4", 255, 140_000, marks=pytest.mark.slow)],
 )
 def test_registers_of_a_rollout(tmp_path: Path, method: str, registers: int, size: int) -> None:
     robot, steps = on.load(ROBOTS / "panda_description/urdf/panda.urdf"), tableau(method)

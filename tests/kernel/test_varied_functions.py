@@ -43,9 +43,9 @@ SLOW: dict[str, Callable[[on.Robot], Any]] = {
     "second derivatives of a matrix": lambda r: r.second_derivatives.mass_matrix(Q),
     "linearise": lambda r: (r.linearise(Q, V, TAU).A, r.linearise(Q, V, TAU).B),
     "steps of linearise": lambda r: (r.linearise(Q, V, TAU, 1e-2, method="rk4").A,),
-    "rollout_vjp": lambda r: r.rollout_vjp(Q, V, TAU, steps=5, dt=1e-2, q=W, wrt=("q0", "tau", "dt")),
+    "rollout_vjp": lambda r: r.rollout_vjp(Q, V, TAU, steps=5, dt=1e-2, q=ROWS, wrt=("q0", "tau", "dt")),
     "rollout_jvp": lambda r: r.rollout_jvp(Q, V, TAU, steps=5, dt=1e-2, tangents={"tau": W}),
-    "rollout.vjp": lambda r: r.rollout(Q, V, TAU, steps=5, dt=1e-2).vjp(v=W, wrt=("q0", "v0")),
+    "rollout.vjp": lambda r: r.rollout(Q, V, TAU, steps=5, dt=1e-2).vjp(v=ROWS, wrt=("q0", "v0")),
 }
 REFUSED: dict[str, Callable[[on.Robot], Any]] = {
     "operators": lambda r: r.operators(Q),
