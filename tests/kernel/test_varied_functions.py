@@ -19,6 +19,7 @@ from tests.kernel.varied_robots import each_folded
 
 Q, V, TAU = np.array([[0.3, 0.2], [0.1, -0.4], [1.0, 2.0]])
 W = np.array([0.7, -0.2])
+ROWS = np.outer(np.arange(1.0, 7.0), W)
 TIP = on.load("double-pendulum").frames[-1].name
 
 QUICK: dict[str, Callable[[on.Robot], Any]] = {
