@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .model import Note as Note
     from .model import Placement as Placement
     from .model import Shape as Shape
+    from .model.contacts import Ground as Ground
     from .parameters import Parameters as Parameters
     from .robot import Builder as Builder
     from .robot import Robot as Robot
@@ -118,6 +119,7 @@ _WHERE = {
     "loading": "chain from_dh load load_result tree",
     "model": "Actuator Body Connection Coupling Drag EllipsoidDrag Frame Link Loop Mimic Model ModelJoint Note "
     "Placement Shape",
+    "model.contacts": "Ground",
     "parameters": "Parameters",
     "robot": "Builder Robot",
     "simulate.events": "Event",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .check import Report
     from .control.inverse_kinematics import Reach
     from .kernel import Kernel, Kernels
+    from .model.contacts import Ground
     from .operators import Operators
     from .simulate.events import Event
     from .simulate.forces import Table
@@ -631,7 +632,7 @@ class Robot(
         dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
         restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
         out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
-        device: Device = None,
+        device: Device = None, contact_friction: ArrayLike | None = None, ground_height: ArrayLike | None = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -723,6 +724,36 @@ class Robot(
         ('joint1', 'joint2')
         """
         return Robot.of(replace(self, motors=joints), self._kernels)  # type: ignore[arg-type]
+
+    def with_contacts(
+        self, ground: Ground | None = None, *, points: Any = None, bodies: Iterable[str] | None = None,
+        pairs: Iterable[Sequence[str]] = (), self_collision: bool = False, friction: float | None = None,
+        restitution: float | None = None, limits: bool = True, sweeps: int = 10,
+    ) -> Robot:  # fmt: skip
+        """Return the same robot with rigid contacts, which `rollout` solves for in each step.
+
+        `points` are frames that touch the `ground`: names, (name, radius) for spheres, or a dictionary of radii. Without
+        points, all collision shapes of moving `bodies` touch it, or those of the bodies named: spheres, capsules (two
+        spheres) and boxes (eight corners). `pairs` are bodies whose shapes touch each other, such as ("finger", "box");
+        with `self_collision`, all bodies that no joint connects. `friction` and `restitution` are those of contacts
+        between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints of one freedom stop at
+        their limits, in the same solver. `sweeps` are its iterations in a step: more of them make a step more exact.
+
+        All other functions ignore contacts, and a robot that is built from this one has none.
+
+        >>> import ordern as on
+        >>> ball = on.Builder("ball")
+        >>> _ = ball.body("ball", mass=1.0, inertia=(0.004, 0.004, 0.004))
+        >>> robot = ball.build(floating=True).with_contacts(on.Ground(friction=0.5), points={"ball": 0.1})
+        >>> run = robot.rollout([1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 1, 0, 0], steps=1000, dt=1e-3)
+        >>> round(float(run.v[-1, 1] * 0.1), 6)  # it rolls at 5/7 of its speed
+        0.714286
+        """
+        from .contact.choosing import chosen_contacts
+
+        require_one_set(self, "with_contacts")
+        given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
+        return Robot.of(replace(self, contacts=chosen_contacts(self, *given)))
 
     @delegated("control.inverse_kinematics", kinematic=True)
     def inverse_kinematics(

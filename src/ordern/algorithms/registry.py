@@ -57,6 +57,8 @@ class Question:
     """Settings that are not numbers, such as the frame."""
     needs_inertia: bool = False
     """True if every joint must move some inertia, so that an answer exists."""
+    contacts: bool = False
+    """True if it depends on the contacts of the model, which all others leave out."""
     loops: bool = False
     """True if it depends on loops and couplings, which questions about the tree leave out."""
 

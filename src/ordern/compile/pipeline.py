@@ -182,6 +182,7 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
         request.model.digest,
         request.model.snap,
         request.model.loop_digest if asked.loops else "",
+        request.model.contacts.digest if asked.contacts and request.model.contacts else "",
         [asked.name, [(p.name, p.kind, p.optional) for p in asked.inputs], asked.output],
         algorithm.name,
         [text, joints, algorithm.sweeps, algorithm.regroup] if text or joints else "",

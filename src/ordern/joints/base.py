@@ -115,10 +115,14 @@ class Joint(Closure, ABC):
             w' = w + h dw/dt       y = u + h (du/dt + w x u)
             R' = R exp(h w')       x' = x + h R y                u' = exp(h w')^T y
 
-        `Free` and `Planar` do this.
+        `Free` and `Planar` do this. Override `turning_rate` as well, which contacts need.
         """
         after = v + a * h
         return self.integrate(q, after * h), after
+
+    def turning_rate(self, v: Freedoms) -> Freedoms:
+        """Return the rate of v along fixed axes less dv/dt: the (0, w x u) of `euler_step`; zero for most joints."""
+        return Freedoms((0.0,) * self.nv)
 
     @property
     def turns_velocities(self) -> bool:

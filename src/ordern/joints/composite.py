@@ -196,6 +196,10 @@ class Composite(Joint):
         found = [j.euler_step(Freedoms(q[at]), Freedoms(v[vs]), Freedoms(a[vs]), h) for _, j, at, vs in self._slices()]
         return Freedoms(x for part, _ in found for x in part), Freedoms(x for _, part in found for x in part)
 
+    def turning_rate(self, v: Freedoms) -> Freedoms:
+        """Return the rate of each part."""
+        return Freedoms(x for _, j, _, vs in self._slices() for x in j.turning_rate(Freedoms(v[vs])))
+
     @property
     def turns_velocities(self) -> bool:
         """True if the velocities of a part are along axes that turn."""

@@ -68,12 +68,17 @@ class Free(Joint):
         p, x = (q[0], q[1], q[2], q[3]), (q[4], q[5], q[6])
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])
         turning = add(w, scale(h, (a[0], a[1], a[2])))
-        y = add(u, scale(h, add((a[3], a[4], a[5]), cross(w, u))))
+        turned = self.turning_rate(v)
+        y = add(u, scale(h, (a[3] + turned[3], a[4] + turned[4], a[5] + turned[5])))
         step = quaternion.exponential(scale(h, turning))
         moved = add(x, scale(h, matvec(quaternion.matrix(p), y)))
         seen = matvec(transpose(quaternion.matrix(step)), y)
-        turned = quaternion.normalised(quaternion.multiply(p, step))
-        return Freedoms((*turned, *moved)), Freedoms((*turning, *seen))
+        after = quaternion.normalised(quaternion.multiply(p, step))
+        return Freedoms((*after, *moved)), Freedoms((*turning, *seen))
+
+    def turning_rate(self, v: Freedoms) -> Freedoms:
+        """Return w x u for the linear velocity."""
+        return Freedoms((0.0, 0.0, 0.0, *cross((v[0], v[1], v[2]), (v[3], v[4], v[5]))))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """Return the constant velocity, in the moving axes, of the screw motion from q0 to q1."""

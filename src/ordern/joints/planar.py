@@ -56,11 +56,16 @@ class Planar(AlongAxis, Joint):
     def euler_step(self, q: Freedoms, v: Freedoms, a: Freedoms, h: Scalar) -> tuple[Freedoms, Freedoms]:
         """Step the linear velocity along the axes at the start, then express it along those at the end."""
         turning = v[0] + h * a[0]
-        y: Vector3 = (v[1] + h * (a[1] - v[0] * v[2]), v[2] + h * (a[2] + v[0] * v[1]), 0.0)
+        _, turned_x, turned_y = self.turning_rate(v)
+        y: Vector3 = (v[1] + h * (a[1] + turned_x), v[2] + h * (a[2] + turned_y), 0.0)
         along_x, along_y, _ = _turned(q[0]).back(y)
         seen_x, seen_y, _ = _turned(h * turning).apply(y)
         moved = (q[0] + h * turning, q[1] + h * along_x, q[2] + h * along_y)
         return Freedoms(moved), Freedoms((turning, seen_x, seen_y))
+
+    def turning_rate(self, v: Freedoms) -> Freedoms:
+        """Return w x u for the linear velocity."""
+        return Freedoms((0.0, 0.0 - v[0] * v[2], v[0] * v[1]))
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
         """Return the velocity, constant in the moving axes, of the circular motion, below one turn, from q0 to q1."""

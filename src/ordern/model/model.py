@@ -29,6 +29,7 @@ from .tables import INERTIA, Kind, Tables, tables_of
 from .variation import Variation, structure_of
 
 if TYPE_CHECKING:
+    from .contacts import Contacts
     from .loop_sizes import LoopSize
 
 __all__ = ["Model"]
@@ -78,6 +79,8 @@ class Model:
     the dynamics, unless this model is attached to another or begins to float."""
     links: tuple[Link, ...] = field(default=(), compare=False)
     """The links that fixed joints merged: for each body that has several, all of them, its own first."""
+    contacts: Contacts | None = None
+    """The solids that can touch each other or the ground; functions other than contact steps ignore them."""
     variation: Variation | None = None
     """The numbers that are arguments of the code, and their values; None if all numbers are fixed."""
 

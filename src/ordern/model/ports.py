@@ -70,6 +70,7 @@ AXES = {
     "balance": Axis(lambda model: model.nv + model.loop_table.nc),
     "own": Axis(lambda model: sum(c.type.nv for c in model.joints), "own", lambda joint: joint.nv),
     "theta": Axis(lambda model: 10 * len(model.bodies) + 3 * sum(c.type.nv for c in model.joints)),
+    "contact": Axis(lambda model: 0 if model.contacts is None else len(model.contacts.pairs)),
     "number": Axis(lambda model: _varied_count(model, False)),
     "regrouped_number": Axis(lambda model: _varied_count(model, True)),
 }
@@ -153,6 +154,12 @@ PORT_KINDS = {
     "wrench_inertia": PortKind(("body", 6, "body", 10), "for each body ten wrenches for each body"),
     "spatial_inertia": PortKind((6, "body", 10), "ten spatial vectors for each body"),
     "own": PortKind(("own",), "a number for each freedom of each joint"),
+    "contact_impulses": PortKind(("contact", 3), "for each contact an impulse: two along the surface, one across"),
+    "surfaces": PortKind(("contact", 3), "friction, restitution and the height of the ground for each contact"),
+    "certificate": PortKind((3,), "residual, penetration and work of a step with contacts"),
+    "contact_step": PortKind(
+        ("flat q v contact_impulses v certificate",), "position, velocity, impulses of contacts and stops, certificate"
+    ),
     "inertia": PortKind(("body", 10), "ten inertial parameters for each body"),
     "added_inertia": PortKind(("body", 21), "the added inertia of each body"),
     **dict.fromkeys(JOINT_TERMS, PortKind(("joint_freedom",), "a number for each freedom of each joint")),

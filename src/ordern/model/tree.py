@@ -156,6 +156,12 @@ class Tree(ABC):
     zero_array: Callable[[tuple[int, ...]], Any] | None = None
     """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
 
+    def repeat(self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any) -> Any:
+        """Apply a function of numbers so many times, to its own result."""
+        for _ in range(count):
+            start = step(start)
+        return start
+
     def run(self, piece: Piece, *values: Any) -> tuple[Any, ...]:
         """Apply a piece to arrays of elements."""
         return piece(*values) if self.runner is None else self.runner(piece, *values)

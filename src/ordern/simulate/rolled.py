@@ -18,6 +18,7 @@ from .rollout_events import Crossings, some_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .contact_record import Certificate, ContactRecord
     from .rollout_arguments import Plan
 
 __all__ = ["Rollout", "Source"]
@@ -63,6 +64,41 @@ class Rollout:
     source: Source | None = field(default=None, repr=False)
     """The robot and the arguments, for derivatives; None for some trajectories of a larger rollout."""
 
+    contacts: ContactRecord | None = field(default=None, repr=False)
+
+    @property
+    def contact_impulses(self) -> AnyArray:
+        """Impulses of the step before each kept state, in N s: (..., rows, contacts, 3).
+
+        The last axis has two directions along the surface and the normal; divided by dt, they are mean forces. The
+        contacts are those of `robot.contacts.pairs`, in that order.
+        """
+        return self._contacts("contact_impulses").impulses
+
+    @property
+    def stop_impulses(self) -> AnyArray | None:
+        """Impulses of joint limits in the same step, (..., rows, nv), away from the limit; None without limits."""
+        return self._contacts("stop_impulses").stops
+
+    @property
+    def certificate(self) -> Certificate:
+        """How exact the steps were: residual, penetration and work, each (..., rows)."""
+        return self._contacts("certificate").certificate
+
+    @property
+    def uncertified(self) -> NDArray[np.bool_]:
+        """True for kept states whose steps cannot be relied on, (..., rows): see `Certificate.uncertified`.
+
+        States of trajectories that diverged are among them.
+        """
+        lost = ~(np.isfinite(self.v).all(-1) & np.isfinite(self.q).all(-1))
+        return np.asarray(self.certificate.uncertified | lost)
+
+    def _contacts(self, what: str) -> ContactRecord:
+        if self.contacts is None:
+            raise ArgumentError(f"{what}: this rollout has no contacts; see robot.with_contacts")
+        return self.contacts
+
     def __iter__(self) -> Iterator[AnyArray]:
         return iter((self.q, self.v, self.t))
 
@@ -82,7 +118,8 @@ class Rollout:
         q, v, tau = arrays
         assert q is not None
         assert v is not None
-        return Rollout(q, v, self.t, tau, None if self.events is None else some_of(self.events, order))
+        contacts = None if self.contacts is None else self.contacts.some(order)
+        return Rollout(q, v, self.t, tau, None if self.events is None else some_of(self.events, order), None, contacts)
 
     def vjp(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, wrt: str | Sequence[str] | None = None,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..arguments import AnyArray, choice, real_number
 from ..compile import cores, shared_out
+from ..compile.timeloops.code import ROLLOUT_WORDS
 from ..errors import ArgumentError
 from ..gpu.device import is_gpu
 from ..kernel.place import PLACE
@@ -19,6 +20,7 @@ from ..screen.progress import Progress, reported, require_progress
 from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
 from .constraints.loop_rows import LoopRows
+from .contact_record import ContactRecord, ContactSettings, require_contacts
 from .integrators.native import Closing, FixedLoop
 from .memory import machine_memory
 from .policies import Policy, controlled
@@ -36,6 +38,8 @@ __all__ = ["Rollout", "rollout"]
 _LIMITS = ("ignore", "bounce")
 _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
+_STORED = ("q", "v", "pushes", "certificate")
+"""What is stored of each trajectory; the last two are of robots with contacts."""
 _PIECE_NS = 2e8
 """One call of machine code takes about this long, so that the run can be interrupted."""
 
@@ -66,11 +70,16 @@ def rollout(
     out: tuple[AnyArray, AnyArray] | None = None,
     progress: Progress = None,
     device: str | None = None,
+    contact_friction: Any = None,
+    ground_height: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     require_progress(progress)
     place = PLACE.device if device is None else device
     choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
+    settings = ContactSettings(contact_friction, ground_height)
+    refused = {"dynamics": dynamics is not None, "device": place is not None and is_gpu(place, "rollout")}
+    require_contacts(robot, settings, method, limits, {**refused, "events": events is not None})
     hold = whole_number("hold", hold, 1)
     if threads is not None:
         threads = whole_number("threads", threads, 1)
@@ -80,13 +89,14 @@ def rollout(
     names, watched = watched_events(robot, events, p)
     q_out, v_out = _results(robot, p.batch, p.rows, p.dtype, out, p.every)
     t = p.dt * p.every * np.arange(p.rows)
+    record = None if robot.contacts is None else ContactRecord(robot, p, settings)
     steering = "policy" if policy is not None else "noise" if noise is not None else ""
     marks = new_marks(len(names), robot, p)
 
     def rolled(forces: AnyArray | None = None) -> Rollout:
         found = crossings(names, watched, marks, robot, p) if names else None
         ended = 0 if found is None else int((found.stopped >= 0).sum())
-        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended))
+        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended), record)
 
     if robot.nv == 0 or p.count == 0:
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]
@@ -110,6 +120,7 @@ def rollout(
         "limits": np.concatenate([[restitution], robot.lower, robot.upper]).astype(p.dtype),
         "parameters": shared_rows(parameters, p.batch),
         "marks": marks,
+        **({} if record is None else record.arrays),
     }
     with reported(progress, robot.name) as told:
         if steered is None:
@@ -207,12 +218,16 @@ class _Run:
     ) -> None:
         """`begun` is the number of steps before these."""
         self.loop, self.arrays, self.timed, self.begun = loop, arrays, timed, begun
-        q, v = arrays["q_out"], arrays["v_out"]
-        self.count, self.steps = len(q), steps
+        self.count, self.steps = len(arrays["q_out"]), steps
         self._lock, self._done = threading.Lock(), 0
-        self.words = {name: x.ctypes.data for name, x in arrays.items()} | {"every": every, "last": self.count - 1}
-        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in ("q0", "v0", "parameters", "marks")}
-        self.words |= {"q_stride": q.strides[0], "q_row": q.strides[1], "v_stride": v.strides[0], "v_row": v.strides[1]}
+        self.stored = [name for name in _STORED if f"{name}_out" in arrays]
+        self.words = dict.fromkeys(ROLLOUT_WORDS, 0) | {name: x.ctypes.data for name, x in arrays.items()}
+        self.words |= {"every": every, "last": self.count - 1}
+        rows = ("q0", "v0", "parameters", "marks", "surfaces", "pushes0")
+        self.words |= {f"{name}_stride": arrays[name].strides[0] for name in rows if name in arrays}
+        for name in self.stored:
+            x = arrays[f"{name}_out"]
+            self.words |= {f"{name}_stride": x.strides[0], f"{name}_row": x.strides[1]}
         for name, x in timed.items():
             self.words |= {name: x.ctypes.data, f"{name}_stride": x.strides[0], f"{name}_step": x.strides[1]}
 
@@ -257,9 +272,10 @@ class _Run:
             left -= now
             if left <= 0:
                 return
-            for name in ("q", "v"):
+            for name in self.stored:
                 words[f"{name}_out"] += now * words[f"{name}_row"]
-                words[f"{name}0"], words[f"{name}0_stride"] = words[f"{name}_out"], words[f"{name}_stride"]
+                if name != "certificate":
+                    words[f"{name}0"], words[f"{name}0_stride"] = words[f"{name}_out"], words[f"{name}_stride"]
             for name in self.timed:
                 words[name] += now * every * words[f"{name}_step"]
 

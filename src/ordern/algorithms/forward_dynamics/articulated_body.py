@@ -24,13 +24,15 @@ w_i x v_i; then r_i is zero, c_i is v_i x S_i qd_i and pA_i is v_i x* I_i v_i, w
 
 from __future__ import annotations
 
-from ...model import Base, Bodies, Joints, Output, Tree
-from ...spatial import ArticulatedInertia, Force, Motion, Spin, eliminate
-from ..binding import bind_followers, free_accelerations
+from collections.abc import Callable
+
+from ...model import Answer, Base, Bodies, Index, Joints, Output, Tree
+from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
+from ..binding import Gains, bind_followers, free_accelerations
 from ..fluid import loads
 from ..registry import algorithm
 
-__all__ = ["articulated_body"]
+__all__ = ["articulated_body", "articulated_sweeps"]
 
 
 @algorithm(
@@ -42,6 +44,23 @@ __all__ = ["articulated_body"]
 )
 def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: Bodies, v0: Base, a0: Base) -> Output:
     """Return joint accelerations qdd for position q, velocity qd, joint forces tau and external forces."""
+    return bind_followers(tree, *articulated_sweeps(tree, q, qd, tau, external, v0, a0))
+
+
+def articulated_sweeps(
+    tree: Tree,
+    q: Joints,
+    qd: Joints,
+    tau: Joints,
+    external: Bodies,
+    v0: Base,
+    a0: Base,
+    drag: Callable[[Index], Freedoms] | None = None,
+) -> tuple[Gains, Answer]:
+    """Return X, S, G, D of each body, and the accelerations of the joints as if none were a mimic joint.
+
+    `drag` is added to the armature of joints in D: the step h times their damping makes an implicit step of it.
+    """
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
     IA, pA = tree.field(ArticulatedInertia), tree.field(Force)
@@ -59,7 +78,7 @@ def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: B
         pA[i] = w[i].gyroscopic(i.rigid_inertia) - load[i]
 
     for i, p in tree.inward():
-        G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature)
+        G[i], D[i], Ia = eliminate(IA[i], S[i], i.armature + drag(i) if drag else i.armature)
         u = tau[i] - S[i].T @ pA[i] - i.gyration(q[i], qd[i])
         nu[i] = D[i].solve(u)
         Ip = X[i].T @ Ia @ X[i]
@@ -70,4 +89,4 @@ def articulated_body(tree: Tree, q: Joints, qd: Joints, tau: Joints, external: B
         a_ = X[i] @ (a[p] + r[i]) + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
         a[i] = a_ + S[i] @ qdd[i]
-    return bind_followers(tree, (X, S, G, D), qdd)
+    return (X, S, G, D), qdd

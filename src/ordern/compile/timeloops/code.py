@@ -44,9 +44,12 @@ ROLLOUT_WORDS = (
     *("q_out", "q_stride", "q_row", "v_out", "v_stride", "v_row"),
     *("steps", "every", "first", "end", "last"),
     *("workspace", "numbers", "limits", "datas", "parameters", "parameters_stride", "marks", "marks_stride", "begun"),
+    *("surfaces", "surfaces_stride", "pushes0", "pushes0_stride", "pushes_out", "pushes_stride", "pushes_row"),
+    *("certificate_out", "certificate_stride", "certificate_row"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
-one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call."""
+one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call. `pushes` are impulses of contacts and
+stops."""
 
 _INPUTS = ("tau", "external", "goal")
 _STATES = ("q0", "v0", *_INPUTS, "parameters")

@@ -15,6 +15,7 @@ from ..emit.builder import Builder, Value
 from ..emit.target import Target
 from ..run.engine import compile_object
 from .code import ROLLOUT_WORDS, Closing, LoopCode
+from .contact import ContactStep
 from .event_program import Watched
 from .impacts import Impacts, any_lane
 from .machine import Emitter, Kernels, Tile
@@ -39,16 +40,17 @@ def compile_rollout(
     end trajectories.
     """
     m = Emitter(kernels, model, works=False)
+    contact = ContactStep(m) if "contact" in kernels.requests else None
     projection = None if closing is None else Projection(m, closing)
     impacts = Impacts(m, limited) if limited else None
     q, v, before = m.tile(model.nq), m.tile(model.nv), m.tile(model.nv)
-    plain = projection is None and impacts is None
+    plain = projection is None and impacts is None and contact is None
     watching = Watching(m, events, q, v, plain) if events else None
     if impacts is not None:
         m.copy(v, before)
     if watching is not None:
         watching.note_start()
-    q1, v1 = step(m, q, v)
+    q1, v1 = step(m, q, v) if contact is None else contact(q, v)
     if projection is None:
         take_over = m.copy if watching is None else watching.take_over
         take_over(v1, v)  # a position may be a velocity's tile, but not the other way round
@@ -63,8 +65,10 @@ def compile_rollout(
         impacts.write(q, v, before)
     if watching is not None:
         watching.write()
+    if contact is not None:
+        contact.write_clear()
     emitted = m.finish()
-    parts = [emitted.text, lanes_function(m.target), _take(m, impacts), _rollout(m, q, v, impacts, watching)]
+    parts = [emitted.text, lanes_function(m.target), _take(m, impacts), _rollout(m, (q, v), impacts, watching, contact)]
     text = "\n".join(parts)
     return kernels.code(compile_object(text), emitted.workspace)
 
@@ -109,17 +113,25 @@ def _take(m: Emitter, impacts: Impacts | None) -> str:
     return b.text("@take")
 
 
-def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None, watching: Watching | None) -> str:
+def _rollout(
+    m: Emitter, state: tuple[Tile, Tile], impacts: Impacts | None, watching: Watching | None, contact: ContactStep | None
+) -> str:
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
     pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "limits", "datas"}
-    pointers |= {"parameters", "marks", "begun"}
+    pointers |= {"parameters", "marks", "begun", "surfaces", "pushes0", "pushes_out", "certificate_out"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
+    q, v = state
     tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
     tiles["parameters"] = m.parameters
     if watching is not None:
         tiles["marks"] = watching.marks
+    stored = ["q", "v"]
+    if contact is not None:
+        tiles |= {"surfaces": contact.surfaces, "pushes0": contact.stored, "pushes": contact.stored}
+        tiles["certificate"] = contact.certificate
+        stored += ["pushes", "certificate"]
     forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
 
     def run(sequence: str) -> None:
@@ -127,7 +139,7 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None, watching: Wa
 
     def move(verb: str, name: str, t: Value, shift: Value | int = 0) -> None:
         """Load or store one row of each trajectory."""
-        base = word[f"{name}_out" if verb == "store" and name in ("q", "v") else name]
+        base = word[f"{name}_out" if name in stored else name]
         b.call("@lanes", rows, base, word[f"{name}_stride"], t, word["last"], shift)
         b.call(f"@{verb}_rows", rows, workspace.at(tiles[name].at, m.target.vector), 0, tiles[name].size)
 
@@ -143,7 +155,7 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None, watching: Wa
     def steps(t: Value) -> None:
         """Take the steps of a tile; none once all of its trajectories have ended."""
         with b.if_(word["steps"] > 0), b.counted(word["steps"]) as k:
-            left, stored = b.carried(word["every"]), b.carried(0)
+            left, kept = b.carried(word["every"]), b.carried(0)
             if watching is not None and watching.stops:
                 with b.if_(any_lane(b, m, workspace.at(watching.running.at, m.target.vector))):
                     advance(t, k)
@@ -151,18 +163,26 @@ def _rollout(m: Emitter, q: Tile, v: Tile, impacts: Impacts | None, watching: Wa
                 advance(t, k)
             rest = left.value - 1
             due = rest.equals(0)
-            left.next, stored.next = due.select(word["every"], rest), stored.value + due.to("zext", "i64")
+            left.next, kept.next = due.select(word["every"], rest), kept.value + due.to("zext", "i64")
             with b.if_(due):
-                for name in ("q", "v"):
-                    move("store", name, t, stored.next * word[f"{name}_row"])
+                for name in stored:
+                    move("store", name, t, kept.next * word[f"{name}_row"])
+                if contact is not None:
+                    run("clear")
 
     run("start")
     b.call("@splat", word["numbers"], workspace.at(m.numbers.at, m.target.vector), m.numbers.size)
+    if contact is not None:
+        b.call("@splat", word["limits"], workspace.at(contact.bounds.at, m.target.vector), contact.bounds.size)
     if impacts is not None:
         b.call("@splat", word["limits"], workspace.at(impacts.limits.at, m.target.vector), impacts.limits.size)
     with b.if_(word["first"] < word["end"]), b.counted(word["end"], word["first"], m.target.lanes) as t:
         more = [*(["parameters"] if m.parameters.size else []), *(["marks"] if watching is not None else [])]
-        for verb, names in (("load", ["q0", "v0", *forces, *more]), ("store", ["q", "v"])):
+        if contact is not None:
+            run("clear")
+            run("unload")
+            more += ["surfaces", "pushes0"]
+        for verb, names in (("load", ["q0", "v0", *forces, *more]), ("store", stored)):
             for name in names:
                 move(verb, name, t)
         if m.projection is not None:

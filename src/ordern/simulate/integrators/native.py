@@ -110,8 +110,18 @@ def step_requests(
     bounces: bool = False,
 ) -> dict[str, Request]:
     """Return the kernels of the fixed steps of a rollout."""
+    if robot.contacts is not None:
+        return contact_requests(robot, feedback, external)
     more = {"difference": feedback, "external_force": external, "mass_matrix_solve": bounces}
     return _requests(robot, method, dynamics, *(name for name, used in more.items() if used), closing=closing)
+
+
+def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, Request]:
+    """Return the kernels of steps with contacts."""
+    used = {"passive_force": robot.has_passive, "difference": feedback, "external_force": external}
+    names = {"passive_force": "passive"}
+    found = {names.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
+    return found | {"contact": robot.kernel("contact_step").request}
 
 
 def loop_kind(loop: str, method: str, *more: Any) -> list[Any]:
@@ -177,7 +187,8 @@ class FixedLoop:
     @staticmethod
     def of(robot: Robot, *arguments: Any) -> FixedLoop:
         """Return the loop of a robot, made on first use."""
-        return robot._kernels.shared(("rollout", *arguments), lambda: FixedLoop(robot, *arguments))
+        contacts = "" if robot.contacts is None else robot.contacts.digest
+        return robot._kernels.shared(("rollout", contacts, *arguments), lambda: FixedLoop(robot, *arguments))
 
     def parameters(self, robot: Robot) -> AnyArray:
         """Return the numbers (*leading, n) of a varied robot as the code reads them; without any for other robots."""

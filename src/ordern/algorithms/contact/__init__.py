@@ -1,0 +1,1 @@
+"""Steps with contacts: geometry, friction cones, and the step itself."""

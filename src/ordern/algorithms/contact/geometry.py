@@ -1,0 +1,132 @@
+"""Where two solids touch: the gap between them, the axes of the contact, and the forces of unit impulses on the bodies.
+
+    sphere and plane          gap = n . c - height - r
+    spheres and capsules      the nearest points of two segments; a sphere is a segment of no length
+    sphere and box            the nearest point of the box; from inside, that of the nearest face
+
+Larger solids are several contacts: a capsule on the ground is two spheres, a box eight corners. There are no branches
+but `where_less`. The axes of a contact are two along the surface, then the normal, which points from the second solid,
+or the ground, to the first. Impulses act on the first body, and with the opposite sign on the second.
+
+Reference: C. Ericson, Real-time collision detection, 2005, sec. 5.1, for nearest points.
+"""
+
+from __future__ import annotations
+
+from ...graph import Scalar, sqrt, where_less
+from ...model import BASE, Field, Frame, Index, PlacedFrame, Tree
+from ...model.contacts import Ground, ModelContact, Solid
+from ...records import dataclass
+from ...spatial import Force, Pose
+from ...spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
+from .cone import larger, smaller
+
+__all__ = ["Touch", "touch"]
+
+_TINY = 1e-30
+Axes = tuple[Vector3, Vector3, Vector3]
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A contact at one position of the robot."""
+
+    gap: Scalar
+    """The distance between the surfaces; negative if the solids overlap."""
+    loads: tuple[tuple[Index, tuple[Force, Force, Force]], ...]
+    """For each body, the forces on it of unit impulses along the axes of the contact."""
+
+
+def touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | None, height: Scalar) -> Touch:
+    """Return a contact, from the poses of bodies and the height of the ground below the contact."""
+    first = _placed(tree, contact.first)
+    if contact.second is None:
+        assert ground is not None
+        return _on_ground(P, first, contact.first.size[0], ground.axes, height)
+    second = _placed(tree, contact.second)
+    A, B = (f.pose(P[f.body]) for f in (first, second))
+    if contact.second.kind == "box":
+        x, n, gap = _sphere_box(A.position, contact.first.size[0], B, contact.second.size)
+    else:
+        x, n, gap = _segments(A, contact.first, B, contact.second)
+    axes = _completed(n)
+    moving = [(f, s) for f, s in ((first, 1.0), (second, -1.0)) if f.body.key != BASE]
+    return Touch(gap, tuple((f.body, _forces(P[f.body], x, axes, s)) for f, s in moving))
+
+
+def _placed(tree: Tree, solid: Solid) -> PlacedFrame:
+    return tree.frame(Frame("", solid.body, solid.placement))
+
+
+def _on_ground(P: Field[Pose], f: PlacedFrame, radius: float, axes: Axes, height: Scalar) -> Touch:
+    """Return the contact of a sphere and a plane; its point and axes are computed in the body."""
+    at, pose = f.placement.r, P[f.body]
+    back = transpose(pose.rotation)
+    x, y, n = (matvec(back, e) for e in axes)
+    arm = subtract(at, scale(radius, n))
+    gap = dot(axes[2], pose.point(at)) - (height + radius)
+    return Touch(gap, ((f.body, (_force(arm, x), _force(arm, y), _force(arm, n))),))
+
+
+def _force(arm: Vector3, along: Vector3) -> Force:
+    return Force(cross(arm, along), along)
+
+
+def _forces(pose: Pose, x: Vector3, axes: Axes, sign: float) -> tuple[Force, Force, Force]:
+    """Return unit forces along axes of the world at a point x of the world, on the body of a pose."""
+    back = transpose(pose.rotation)
+    arm = matvec(back, subtract(x, pose.position))
+    a, b, c = (_force(arm, matvec(back, scale(sign, e))) for e in axes)
+    return a, b, c
+
+
+def _clamped(x: Scalar, most: float) -> Scalar:
+    return larger(smaller(x, most), -most) if most else 0.0
+
+
+def _segments(A: Pose, a: Solid, B: Pose, b: Solid) -> tuple[Vector3, Vector3, Scalar]:
+    """Return the point between two spheres or capsules, the normal and the gap."""
+    (ra, la), (rb, lb) = ((*s.size, 0.0)[:2] for s in (a, b))
+    u, w = (tuple(row[2] for row in pose.rotation) for pose in (A, B))
+    d = subtract(A.position, B.position)
+    k, c, f = (dot(u, w), dot(u, d), dot(w, d)) if la or lb else (0.0, 0.0, 0.0)
+    s = _clamped((k * f - c) / larger(1.0 - k * k, 1e-9), la / 2.0)
+    t = _clamped(k * s + f, lb / 2.0)
+    s = _clamped(k * t - c, la / 2.0)
+    there = add(B.position, scale(t, w))
+    d = subtract(add(A.position, scale(s, u)), there)
+    distance = sqrt(dot(d, d) + _TINY)
+    n = scale(1.0 / distance, d)
+    gap = distance - (ra + rb)
+    return add(there, scale(rb + 0.5 * gap, n)), n, gap
+
+
+def _sphere_box(c: Vector3, radius: float, B: Pose, sides: tuple[float, ...]) -> tuple[Vector3, Vector3, Scalar]:
+    """Return the point between a sphere and a box, the normal and the gap."""
+    half = [side / 2.0 for side in sides]
+    y = matvec(transpose(B.rotation), subtract(c, B.position))
+    out = tuple(x - _clamped(x, h) for x, h in zip(y, half, strict=True))
+    square = dot(out, out)
+    distance = sqrt(square + _TINY)
+    depths = [h - where_less(x, 0.0, 0.0 - x, x) for x, h in zip(y, half, strict=True)]
+    least = smaller(smaller(depths[0], depths[1]), depths[2])
+    face: list[Scalar] = []
+    taken: Scalar = 0.0  # 1 once a face is chosen
+    for depth, x in zip(depths, y, strict=True):
+        chosen = where_less(least, depth, 0.0, 1.0 - taken)
+        taken = taken + chosen
+        face.append(where_less(x, 0.0, 0.0 - chosen, chosen))
+    n = tuple(where_less(_TINY, square, o / distance, e) for o, e in zip(out, face, strict=True))
+    apart = where_less(_TINY, square, distance, 0.0 - least)
+    world = matvec(B.rotation, (n[0], n[1], n[2]))
+    gap = apart - radius
+    return subtract(c, scale(radius + 0.5 * gap, world)), world, gap
+
+
+def _completed(n: Vector3) -> Axes:
+    """Return two directions across n, and n."""
+    steep = n[0] * n[0]
+    x, y = where_less(steep, 0.5, 1.0, 0.0), where_less(steep, 0.5, 0.0, 1.0)
+    t = cross((x, y, 0.0), n)
+    t = scale(1.0 / sqrt(dot(t, t)), t)
+    return t, cross(n, t), n
