@@ -739,7 +739,8 @@ class Robot(
         between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints of one freedom stop at
         their limits, in the same solver. `sweeps` are its iterations in a step: more of them make a step more exact.
 
-        All other functions ignore contacts, and a robot that is built from this one has none.
+        `simulate`, derivatives of motions, GPUs and arrays of other libraries refuse robots with contacts; all other
+        functions ignore them. A robot that is built from this one, such as by `attach`, has none.
 
         >>> import ordern as on
         >>> ball = on.Builder("ball")
@@ -754,6 +755,10 @@ class Robot(
         require_one_set(self, "with_contacts")
         given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
         return Robot.of(replace(self, contacts=chosen_contacts(self, *given)))
+
+    def without_contacts(self) -> Robot:
+        """Return the same robot without the contacts of `with_contacts`."""
+        return Robot.of(replace(self, contacts=None))
 
     @delegated("control.inverse_kinematics", kinematic=True)
     def inverse_kinematics(

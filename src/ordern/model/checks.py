@@ -21,6 +21,7 @@ __all__ = [
     "name_of",
     "numbers",
     "require_limits",
+    "require_no_contacts",
     "require_one_set",
     "some",
     "vector",
@@ -52,6 +53,15 @@ def require_limits(what: str, lower: Sequence[float], upper: Sequence[float]) ->
     for low, high in zip(lower, upper, strict=True):
         if low > high:
             raise ModelError(f"{what}: its lower limit {low:g} is above its upper limit {high:g}")
+
+
+def require_no_contacts(model: Model, what: str) -> None:
+    """Raise if a model has contacts, for functions that would ignore them in a motion."""
+    if model.contacts is not None:
+        raise ArgumentError(
+            f"{what}: {model.name!r} has contacts, which only robot.rollout with NumPy arrays solves for; "
+            "robot.without_contacts() is the same robot without them"
+        )
 
 
 def require_one_set(model: Model, what: str) -> None:

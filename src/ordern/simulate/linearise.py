@@ -37,6 +37,7 @@ from ..loops.consistent import require_consistent, tolerance_of
 from ..loops.implicit import ImplicitMotion, refuse_singular
 from ..loops.kernels import in_single, kept_freedoms
 from ..loops.sets import by_sets
+from ..model.checks import require_no_contacts
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
 from .integrators.tangent_machine import TangentMachine, Varied
@@ -100,6 +101,7 @@ def linearise(
     independent: Sequence[str] | None = None,
 ) -> Linearisation:  # fmt: skip
     """See `Robot.linearise`."""
+    require_no_contacts(robot, "linearise")
     stepped = choice("method", "semi-implicit-euler" if method is None else method, TABLEAUS, "linearise")
     if dt is None and method is not None:
         raise ArgumentError(

@@ -114,16 +114,18 @@ def controlled(
     steps between stored states. `counts` are all steps, the steps between stored states, and those of a control step.
     """
     steps, every, hold = counts
-    stored = {name: arrays[f"{name}_out"] for name in "qv"}
-    now = {name: arrays[f"{name}0"] for name in "qv"}
+    states = [name for name in ("q", "v", "pushes") if f"{name}_out" in arrays]
+    stored = {name: arrays[f"{name}_out"] for name in states}
+    now = {name: arrays[f"{name}0"] for name in states}
     forces = np.zeros_like(stored["v"])
     each = math.gcd(every, hold)
     own = {name: np.empty((len(x), hold // each + 1, x.shape[2]), x.dtype) for name, x in stored.items()}
     for name, x in now.items():
         stored[name][:, 0] = x
+    certificates = _Certificates(arrays.get("certificate_out"), hold // each, (each, every))
     for first in range(0, steps, hold):
         count = min(hold, steps - first) // each * each
-        q, v = (x.reshape(*batch, x.shape[-1]) for x in now.values())
+        q, v = (now[name].reshape(*batch, now[name].shape[-1]) for name in "qv")
         tau = policy.forces(policy.dt * first, q, v).reshape(forces.shape[0], -1)
         forces[:, -(-first // every) : -(-(first + hold) // every)] = tau[:, None]
         if not count:
@@ -132,7 +134,9 @@ def controlled(
         part["tau"] = part["tau"] + tau[:, None]
         rows = {name: x[:, : count // each + 1] for name, x in own.items()}
         starts = {f"{name}0": x for name, x in now.items()}
-        go(starts | {f"{name}_out": x for name, x in rows.items()}, part, count, each)
+        outputs = {f"{name}_out": x for name, x in rows.items()} | certificates.rows(count // each)
+        go(starts | outputs, part, count, each)
+        certificates.gather(first, count // each)
         ends = range((first // every + 1) * every, first + count + 1, every)
         for name, x in rows.items():
             stored[name][:, [k // every for k in ends]] = x[:, [(k - first) // each for k in ends]]
@@ -140,3 +144,32 @@ def controlled(
     if steps and not steps % every:  # the end, from which no force acts
         forces[:, -1] = tau
     return forces
+
+
+class _Certificates:
+    """Certificates of steps with contacts, gathered from control steps into those of the stored states."""
+
+    def __init__(self, stored: AnyArray | None, rows: int, counts: tuple[int, int]) -> None:
+        """`rows` are the most in a control step; `counts` the steps of such a row, and of a stored one."""
+        self._stored, self._counts = stored, counts
+        if stored is not None:
+            self._own = np.zeros((len(stored), rows + 1, 3), stored.dtype)
+            self._since = np.zeros((len(stored), 3), stored.dtype)
+
+    def rows(self, count: int) -> dict[str, AnyArray]:
+        """Return the array for the certificates of a control step; none without contacts."""
+        return {} if self._stored is None else {"certificate_out": self._own[:, : count + 1]}
+
+    def gather(self, first: int, count: int) -> None:
+        """Add the certificates of a control step that began at a step."""
+        if self._stored is None:
+            return
+        each, every = self._counts
+        for k in range(1, count + 1):
+            row, since = self._own[:, k], self._since
+            np.maximum(since[:, :2], row[:, :2], out=since[:, :2])
+            since[:, 2] += row[:, 2]
+            number, rest = divmod(first + k * each, every)
+            if rest == 0:
+                self._stored[:, number] = since
+                since[:] = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def rollout(
     if threads is not None:
         threads = whole_number("threads", threads, 1)
     p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift)
+    if robot.contacts is not None:  # feedback is implicit: kd v and kp h v at the end of the step
+        p = replace(p, gains=(p.gains[0], p.gains[1] + p.dt * p.gains[0]))
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
     limited = () if limits == "ignore" else _limited(robot, p.q, restitution)
     names, watched = watched_events(robot, events, p)

@@ -16,6 +16,7 @@ from ..arguments import AnyArray, names_of
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
+from ..model.checks import require_no_contacts
 from ..model.parameter_fields import FIELDS, hint_of_motion
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .integrators.native_derivatives import GradientLoop, SensitivityLoop
@@ -187,6 +188,7 @@ def _number_rates(robot: Robot, loop: SensitivityLoop, fields: Mapping[str, AnyA
 
 def _require_smooth(source: Source, what: str) -> None:
     """Raise if a rollout has no derivatives, and say why."""
+    require_no_contacts(source.robot, f"{what}")
     p = source.plan
     if source.steering:
         raise ArgumentError(

@@ -18,6 +18,7 @@ from ..gpu.program import viewed
 from ..gpu.rollout import LOADS, DeviceLoop
 from ..kernel.arguments import broadcast_named, external_forces
 from ..kernel.bound import bound
+from ..model.checks import require_no_contacts
 from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
@@ -88,6 +89,7 @@ def rollout_there(
     external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, **settings: Any,
 ) -> DeviceRollout:  # fmt: skip
     """Return trajectories for arrays on a GPU, of CuPy or `ordern.gpu`: see `Robot.rollout`."""
+    require_no_contacts(robot, "rollout on a GPU")
     for name in _REFUSED:
         if settings.get(name) is not None:
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is on a GPU")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, array
 from ..errors import ArgumentError
+from ..model.checks import require_no_contacts
 from ..model.parameter_sets import part
 from ..screen.progress import reported
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
@@ -46,6 +47,7 @@ def simulate(
     **keywords: Any,
 ) -> Any:
     """See `Robot.simulate`; the keywords are those of `SimulationOptions`."""
+    require_no_contacts(robot, "simulate")
     if robot.batch_shape:
         return _each_set(robot, q0, v0, tau, until, external, keywords)
     began = time.perf_counter()

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from ...arguments import positive
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
+from ...model.checks import require_no_contacts
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import require_arrays, whole_number
 from ..steps import Steps, require_steps
@@ -45,6 +46,7 @@ def rollout(
     threads: int | None, **settings: Any,
 ) -> Rollout:  # fmt: skip
     """See `Robot.rollout`."""
+    require_no_contacts(robot, "rollout of JAX arrays")
     require_steps("JAX", {**settings, "method": method})
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     require_arrays(tau)

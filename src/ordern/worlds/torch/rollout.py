@@ -18,6 +18,7 @@ from torch import Tensor
 from ...algorithms.derivatives.coordinates import pull_name
 from ...arguments import AnyArray
 from ...errors import ArgumentError
+from ...model.checks import require_no_contacts
 from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...simulate.policies import as_policy
@@ -70,6 +71,7 @@ def rollout(
     hold: int, every: int, feedback: Any, external: Any, threads: int | None, **settings: Any,
 ) -> Rollout:  # fmt: skip
     """See `Robot.rollout`."""
+    require_no_contacts(robot, "rollout of tensors")
     for name in settings.keys() - {*_SETTINGS, "seed"}:
         if settings[name] is not None:
             hint = f": {_REFUSED[name]}" if name in _REFUSED else ""
