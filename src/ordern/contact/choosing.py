@@ -1,4 +1,4 @@
-"""`Robot.with_contacts`: which solids can touch, from points that are given or from the collision shapes of the file."""
+"""`Robot.with_contacts`: which solids can touch, from given points or from the collision shapes of the file."""
 
 from __future__ import annotations
 
@@ -107,14 +107,12 @@ def _spheres(model: Model, shape: Shape) -> list[tuple[str, Solid]]:
         places = [(0.0, 0.0, z) for z in ends]
     elif shape.kind == "box":
         radius = 0.0
-        places = [tuple(s * x / 2.0 for s, x in zip(signs, shape.size, strict=True)) for signs in _CORNERS]
+        x, y, z = (side / 2.0 for side in shape.size)
+        places = [(a * x, b * y, c * z) for a, b, c in product((-1.0, 1.0), repeat=3)]
     else:
         raise _cannot(name, shape.kind, "the ground", "give points=[...], frames with radii, in its place")
     at = shape.placement
     return [(name, Solid(shape.body, "sphere", (radius,), at @ Placement(position=p))) for p in places]
-
-
-_CORNERS = tuple(product((-1.0, 1.0), repeat=3))
 
 
 # pairs of bodies ---------------------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ def _pairs(model: Model, pairs: Iterable[Sequence[str]]) -> list[tuple[str, Soli
         here = _between(model, first, second)
         if not here:
             raise ArgumentError(
-                f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch; both need collision shapes, and one must move"
+                f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch: both need collision shapes, one must move"
             )
         found += here
     return found

@@ -55,7 +55,7 @@ class Ground:
         object.__setattr__(self, "normal", tuple((n / np.linalg.norm(n)).tolist()))
 
     @property
-    def axes(self) -> tuple[tuple[float, float, float], ...]:
+    def axes(self) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
         """Two directions along the plane and the normal; x, y and z for flat ground."""
         n = np.array(self.normal)
         t = np.cross([0.0, 1.0, 0.0], n) if abs(n[1]) < 0.9 else np.cross(n, [1.0, 0.0, 0.0])
@@ -66,7 +66,7 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A solid on a body: a sphere (radius), a capsule (radius, length between its centres, along z) or a box (sides)."""
+    """A solid on a body: a sphere (radius), a capsule along z (radius, length between its centres) or a box (sides)."""
 
     body: int
     kind: str

@@ -117,7 +117,9 @@ class ContactRecord:
         return Certificate(found[..., 0], found[..., 1], found[..., 2])
 
 
-def require_contacts(robot: Robot, settings: ContactSettings, method: str, limits: str, refused: dict[str, bool]) -> None:
+def require_contacts(
+    robot: Robot, settings: ContactSettings, method: str, limits: str, refused: dict[str, bool]
+) -> None:
     """Raise if arguments of a rollout do not go together with contacts, or are for contacts that are not there."""
     if robot.contacts is None:
         if settings.given:
@@ -126,7 +128,10 @@ def require_contacts(robot: Robot, settings: ContactSettings, method: str, limit
                 "robot.with_contacts(on.Ground(...))"
             )
         return
-    refused = {f"method={method!r}": method != "semi-implicit-euler", f"limits={limits!r}": limits != "ignore"} | refused
+    refused = {
+        f"method={method!r}": method != "semi-implicit-euler",
+        f"limits={limits!r}": limits != "ignore",
+    } | refused
     for what, is_given in refused.items():
         if is_given:
             advice = "; with_contacts(limits=True) stops joints at their limits" if what.startswith("limits") else ""

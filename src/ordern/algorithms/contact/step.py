@@ -1,14 +1,14 @@
 """A step of semi-implicit Euler with rigid contacts, Coulomb friction and stops of joints.
 
     free motion   v_f = v + h a,    a = (M + h d)^-1 (tau - bias)           (`articulated_sweeps`; d is the damping)
-    contacts      sigma = J v_f + c + G p,    G = J (M + h d)^-1 J^T        (`binding`: G = w^T D^-1 w, w = (1 - H psi K) J^T)
+    contacts      sigma = J v_f + c + G p,    G = J (M + h d)^-1 J^T        (`binding`: w^T D^-1 w)
                   p in the friction cones, by sweeps of `cone.solved`, contact after contact (block Gauss-Seidel)
     end           v' = v_f + (M + h d)^-1 J^T p,    q' = q + h v'           (`Joint.euler_step`)
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most
 at the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before. Stops of joints are rows with one unknown, at the nearer of the two limits. The damping of the joints, and
-`drag` in addition, is implicit.
+velocity before. Stops of joints are rows with one unknown, at the nearer of the two limits. The damping of the joints,
+and `drag` in addition, is implicit.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step, which is never
@@ -85,9 +85,10 @@ def gauss_seidel(
         a = (moved[i] - qd[i]) * (1.0 / h) - i.joint.turning_rate(qd[i])
         return i.joint.euler_step(q[i], qd[i], a, h)
 
-    parts = [joint_by_joint(tree, kind, lambda i, k=k: stepped(i)[k]) for k, kind in enumerate("qv")]
+    q1 = joint_by_joint(tree, "q", lambda i: stepped(i)[0])
+    v1 = joint_by_joint(tree, "v", lambda i: stepped(i)[1])
     m = 3 * len(contacts.pairs)
-    return (*parts, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), problem.certificate(p))
+    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), problem.certificate(p))
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ ROLLOUT_WORDS = (
     *("certificate_out", "certificate_stride", "certificate_row"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
-one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call. `pushes` are impulses of contacts and
-stops."""
+one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call.
+`pushes` are impulses of contacts and stops."""
 
 _INPUTS = ("tau", "external", "goal")
 _STATES = ("q0", "v0", *_INPUTS, "parameters")

@@ -114,7 +114,11 @@ def _take(m: Emitter, impacts: Impacts | None) -> str:
 
 
 def _rollout(
-    m: Emitter, state: tuple[Tile, Tile], impacts: Impacts | None, watching: Watching | None, contact: ContactStep | None
+    m: Emitter,
+    state: tuple[Tile, Tile],
+    impacts: Impacts | None,
+    watching: Watching | None,
+    contact: ContactStep | None,
 ) -> str:
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
