@@ -18,6 +18,7 @@ from . import (
     batches,
     chain_gradients,
     chains,
+    contact,
     control,
     derivatives,
     ensembles,
@@ -63,7 +64,7 @@ THEMES = (
         identify,
         jax_calls,
     ),
-    *(first_call, loading, chains, chain_gradients, operations, threads, memory),
+    *(contact, first_call, loading, chains, chain_gradients, operations, threads, memory),
 )
 
 

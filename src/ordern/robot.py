@@ -39,6 +39,7 @@ from .parameters import ParameterMethods
 
 if TYPE_CHECKING:
     from .check import Report
+    from .contact.stepping import ContactStep
     from .control.inverse_kinematics import Reach
     from .kernel import Kernel, Kernels
     from .model.contacts import Ground
@@ -651,7 +652,8 @@ class Robot(
         is no longer finite stays so; the result has which in `diverged`, and since which stored state in `diverged_at`.
         With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
         coefficient of `restitution`, or rest, within an error of the order of dt. A GPU (`device="cuda"`) takes steps
-        without events, bounces and projections.
+        without events, bounces and projections. Robots `with_contacts` touch the ground and each other; then
+        `contact_friction` and `ground_height` are numbers, or have one for each contact, (..., contacts) or (..., 1).
 
         `events` are noted in each trajectory: `run.events["name"]` has the time and the state of the first crossing,
         and the number of all. A `terminal` event ends its trajectory: later rows repeat the state at the event, and the
@@ -756,6 +758,28 @@ class Robot(
         require_one_set(self, "with_contacts")
         given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
         return Robot.of(replace(self, contacts=chosen_contacts(self, *given)))
+
+    @delegated("contact.stepping", composed=True)
+    def contact_step(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, dt: float = 1e-3, *,
+        impulses: ArrayLike | None = None, stops: ArrayLike | None = None, friction: ArrayLike | None = None,
+        height: ArrayLike | None = None,
+    ) -> ContactStep:  # fmt: skip
+        """Return the state after one step with contacts, the impulses of the step, and how exact it is.
+
+        `impulses` (..., contacts, 3) and `stops` (..., nv) are those from which the solver starts, best the ones of the
+        step before. `friction` and `height` of the ground are numbers, or have one for each contact, (..., contacts).
+        Passive forces of the joints are not part of it, but their damping is implicit: add `passive_force` to `tau`, as
+        `rollout` does. `robot.vjp("contact_step", ...)` and the like differentiate through the solver's iterations.
+
+        >>> import ordern as on
+        >>> ball = on.Builder("ball")
+        >>> _ = ball.body("ball", mass=2.0, inertia=(0.004, 0.004, 0.004))
+        >>> robot = ball.build(floating=True).with_contacts(on.Ground(), points={"ball": 0.1})
+        >>> step = robot.contact_step([1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0, 0, 0], dt=1e-3)
+        >>> round(float(step.impulses[0, 2]), 5)  # its weight for a millisecond
+        0.01962
+        """
 
     def without_contacts(self) -> Robot:
         """Return the same robot without the contacts of `with_contacts`."""

@@ -65,6 +65,7 @@ class Rollout:
     """The robot and the arguments, for derivatives; None for some trajectories of a larger rollout."""
 
     contacts: ContactRecord | None = field(default=None, repr=False)
+    """What is kept of contacts; None for a robot without."""
 
     @property
     def contact_impulses(self) -> AnyArray:

@@ -1,0 +1,67 @@
+"""`Robot.contact_step`: one step with contacts, as a function of its arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..arguments import positive
+from ..errors import ArgumentError
+from ..simulate.contact_record import ContactSettings, surfaces
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["ContactStep", "contact_step"]
+
+
+class ContactStep(NamedTuple):
+    """A state after a step with contacts, the impulses of the step, and its certificate."""
+
+    q: Any
+    """Positions (..., nq)."""
+    v: Any
+    """Velocities (..., nv)."""
+    impulses: Any
+    """Impulses of contacts in N s, (..., contacts, 3): two directions along the surface, then the normal."""
+    stops: Any
+    """Impulses of joint limits, (..., nv)."""
+    residual: Any
+    """The largest residual of the contact law in m/s, (...)."""
+    penetration: Any
+    """The deepest penetration before the step in m, (...)."""
+    work: Any
+    """The work of all impulses in J, (...)."""
+
+
+def contact_step(
+    robot: Robot, q: Any, v: Any, tau: Any, dt: float, impulses: Any, stops: Any, friction: Any, height: Any
+) -> ContactStep:
+    """See `Robot.contact_step`."""
+    if robot.contacts is None:
+        raise ArgumentError(
+            f"contact_step: {robot.name!r} has no contacts; robot.with_contacts(on.Ground(...)) adds some"
+        )
+    count, nq, nv = len(robot.contacts.pairs), robot.nq, robot.nv
+    arguments = (
+        *(q, v, np.zeros(nv) if tau is None else tau, positive(dt, "contact_step: `dt`"), np.zeros(nv)),
+        *(robot.lower, robot.upper, np.zeros((count, 3)) if impulses is None else impulses),
+        np.zeros(nv) if stops is None else stops,
+        _surfaces(robot, friction, height),
+    )
+    found = robot.kernel("contact_step")(*arguments)  # not `_ask`, whose fast path has the name of its question
+    at, parts = 0, []
+    for size in (nq, nv, 3 * count, nv):
+        parts.append(found[..., at : at + size])
+        at += size
+    parts[2] = parts[2].reshape((*parts[2].shape[:-1], count, 3))
+    return ContactStep(*parts, *(found[..., at + k] for k in range(3)))
+
+
+def _surfaces(robot: Robot, friction: Any, height: Any) -> Any:
+    """Return the surfaces of all contacts, (..., contacts, 3)."""
+    shapes = [np.shape(x)[:-1] for x in (friction, height) if x is not None and np.ndim(x)]
+    batch = np.broadcast_shapes(*shapes)
+    found = surfaces(robot, batch, ContactSettings(friction, height))
+    return found.reshape(*found.shape[:-1], -1, 3)
