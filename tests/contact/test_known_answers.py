@@ -9,26 +9,9 @@ import numpy as np
 import pytest
 
 import ordern as on
+from tests.contact.robots import ball, block, floating, hopper
 
 H, G = 1e-3, 9.81
-
-
-def block(sides: tuple[float, float, float] = (0.2, 0.2, 0.1), mass: float = 2.0) -> on.Robot:
-    """Return a free box, with a box as its collision shape."""
-    x, y, z = sides
-    builder = on.Builder("block")
-    inertia = tuple(mass / 12.0 * s for s in (y * y + z * z, x * x + z * z, x * x + y * y))
-    builder.body("block", mass=mass, inertia=inertia)
-    builder.shape("block", "box", sides, role="collision")
-    return builder.build(floating=True)
-
-
-def ball(mass: float = 1.0, radius: float = 0.1) -> on.Robot:
-    """Return a free, solid ball."""
-    builder = on.Builder("ball")
-    builder.body("ball", mass=mass, inertia=(0.4 * mass * radius * radius,) * 3)
-    builder.shape("ball", "sphere", (radius,), role="collision")
-    return builder.build(floating=True)
 
 
 def on_slope(angle: float, height: float) -> Any:
@@ -91,15 +74,7 @@ def test_the_weight_of_a_block_at_rest() -> None:
 
 
 def test_momentum_is_kept_when_bodies_collide() -> None:
-    builder = on.Builder("two")
-    for name in ("a", "b"):
-        builder.body(name, mass=1.0, inertia=(0.004,) * 3)
-        builder.shape(name, "sphere", (0.1,), role="collision")
-    builder.body("hub")
-    builder.joint("float a", on.Free(), "hub", "a")
-    builder.joint("float b", on.Free(), "hub", "b")
-    builder.gravity = (0.0, 0.0, 0.0)
-    robot = builder.build().with_contacts(pairs=[("a", "b")], friction=0.4, restitution=1.0)
+    robot = floating([("sphere", (0.1,))] * 2).with_contacts(pairs=[("0", "1")], friction=0.4, restitution=1.0)
     q0 = [1, 0, 0, 0, 0, 0.03, 0, 1, 0, 0, 0, 0.5, 0, 0]
     v0 = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
     run = robot.rollout(q0, v0, steps=1000, dt=H)
@@ -137,3 +112,24 @@ def test_trajectories_do_not_depend_on_their_place_in_the_batch() -> None:
         np.testing.assert_array_equal(alone.q, together.q[k])
         np.testing.assert_array_equal(alone.contact_impulses, together.contact_impulses[k])
         np.testing.assert_array_equal(alone.certificate.residual, together[k].certificate.residual)
+
+
+@pytest.mark.slow
+def test_a_block_rests_on_another() -> None:
+    sides = (0.2, 0.2, 0.1)
+    pair = floating([("box", sides), ("box", sides)], G).with_contacts(on.Ground(0.6), pairs=[("0", "1")], sweeps=40)
+    q0 = [1, 0, 0, 0, 0, 0, 0.05, 1, 0, 0, 0, 0.03, 0.02, 0.15]
+    run = pair.rollout(q0, np.zeros(12), steps=200, dt=H)
+    assert np.abs(run.q[-1] - run.q[0]).max() <= 1e-6
+    on_ground = [k for k, c in enumerate(pair.contacts.pairs) if c.second is None]  # type: ignore[union-attr]
+    assert run.contact_impulses[-1, on_ground, 2].sum() / H == pytest.approx(2.0 * G, rel=1e-4)
+
+
+def test_the_energy_of_a_hopper_never_rises() -> None:
+    robot = hopper().with_contacts(on.Ground(0.7), points=["foot"])
+    q0 = [1, 0, 0, 0, 0, 0, 0.5, 0.6, -1.2]
+    run = robot.rollout(q0, np.zeros(8), steps=600, dt=H)
+    energy = robot.kinetic_energy(run.q, run.v) + robot.potential_energy(run.q)
+    assert np.diff(energy).max() <= 1e-3  # the error of a step of first order; there are no motors
+    assert run.contact_impulses[:, 0, 2].max() > 0.0
+    assert not run.uncertified.any()

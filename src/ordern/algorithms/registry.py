@@ -85,6 +85,8 @@ class Algorithm:
     regroup: bool = False
     """True if its result depends on base parameters only, so that inertia may be moved between bodies beforehand (see
     `ordern.model.base_parameters`), and if it can handle bodies that are left without mass."""
+    repeats: bool = False
+    """True if it applies a function to its own result (`tree.repeat`), which is compiled as a loop."""
     borrows: bool = False
     """True if it inverts the inertia of each body by itself: a singular one borrows some from its neighbours (see
     `ordern.model.shiftable_inertia`), and the method removes the borrowed part from wrenches."""
@@ -149,6 +151,7 @@ def algorithm(
     refuses: Callable[[Model], str] | None = None,
     regroup: bool = False,
     borrows: bool = False,
+    repeats: bool = False,
     couplings: bool | None = None,
     joints_only: bool = False,
 ) -> Callable[[F], F]:
@@ -157,7 +160,8 @@ def algorithm(
     With `sweeps=False` it is more than loops over bodies: it runs interpreted or unrolled. `refuses(model)` returns the
     reason why the method does not apply to a model. With `regroup=True` inertia may be moved between bodies where that
     changes nothing for the joints, which saves operations; `joints_only` is the earlier name of this option. With
-    `borrows=True` it inverts the inertia of each body, and gets inertias that can be inverted.
+    `borrows=True` it inverts the inertia of each body, and gets inertias that can be inverted. With `repeats=True` it
+    calls `tree.repeat`, which is compiled as a loop.
 
     `couplings=True` declares that it handles joints that follow others (mimic joints). Without that, robots that have
     such joints are refused: a recursion that treats them as free gives wrong numbers. The library's own methods declare
@@ -173,7 +177,7 @@ def algorithm(
             reason = all_of(undeclared_couplings, refuses) if refuses else undeclared_couplings
         loops, regroups = sweeps and not pieces, regroup or joints_only
         _ALGORITHMS[question, name] = Algorithm(
-            question, name, function, paper, equations, order, loops, pieces, reason, "", regroups, borrows
+            question, name, function, paper, equations, order, loops, pieces, reason, "", regroups, repeats, borrows
         )
         return function
 

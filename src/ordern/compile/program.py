@@ -23,6 +23,7 @@ from .run.engine import compile_object
 from .run.numpy_api import HEAD
 from .trace.columns import StraightCode, trace_columns
 from .trace.layout import Layout, sharing
+from .trace.repeats import RepeatedCode, emit_repeated, repeats, trace_repeated
 from .trace.roll import trace_rolled
 from .trace.rolled_count import estimate
 from .trace.rolled_memory import Use
@@ -67,6 +68,8 @@ def uncollected() -> Iterator[None]:
 def compile_request(request: Request, dtype: str, lanes: int | None = None) -> Code:
     """Trace a request, emit LLVM code, and compile it."""
     way, code = (request.way, None) if request.way else chosen(request)
+    if way == "unrolled" and repeats(request):
+        return _compile_repeated(request, dtype, lanes)
     if way == "unrolled":
         code = code or with_columns(request)
         numbers = read_numbers(request, code)
@@ -89,13 +92,23 @@ def compile_request(request: Request, dtype: str, lanes: int | None = None) -> C
     return Code(way, made, workspace, operations, on.lanes, *read)
 
 
-def read_numbers(request: Request, code: StraightCode) -> tuple[int, ...] | None:
+def _compile_repeated(request: Request, dtype: str, lanes: int | None) -> Code:
+    """Compile straight-line code with loops of `repeat`."""
+    code: RepeatedCode = trace_request(request, trace_repeated, layout_of(request, 1))
+    numbers, on = read_numbers(request, code), target(dtype, lanes)
+    layout = layout_of(request, on.lanes, numbers=numbers)
+    body, workspace = emit_repeated(code, layout, on, prefetches(layout, on))
+    made = _assembled(body, layout, on, prefetching=True)
+    return Code("unrolled", made, workspace, code.operations, on.lanes, numbers=numbers)
+
+
+def read_numbers(request: Request, code: StraightCode | RepeatedCode) -> tuple[int, ...] | None:
     """Return the places of the numbers that vary which straight-line code reads; None if all numbers are fixed."""
     if request.model.variation is None:
         return None
     port = len(request.ports)
     leaves = (node.data for node in live(code.roots) if node.op == "leaf")
-    return tuple(sorted(n for k, n in leaves if k == port))
+    return tuple(sorted(leaf[1] for leaf in leaves if len(leaf) == 2 and leaf[0] == port))
 
 
 def reads_numbers(request: Request, program: Program) -> bool:

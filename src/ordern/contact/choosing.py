@@ -35,6 +35,12 @@ def chosen_contacts(
     if model.nc:
         loops = ", ".join(list(model.loop_rows)[:5])
         raise ArgumentError(f"with_contacts: {model.name!r} has loops or couplings ({loops}); contacts are for trees")
+    follower = next((c.name for c in model.joints if c.mimic is not None), None)
+    if follower is not None:
+        raise ArgumentError(
+            f"with_contacts: joint {follower!r} of {model.name!r} follows another (mimic), which steps with contacts do "
+            "not handle; lock it with robot.lock"
+        )
     surface = [coefficient(1.0 if x is None else x, f"with_contacts: {what}", most) for x, what, most in (
         (friction, "friction", math.inf), (restitution, "restitution", 1.0))]  # fmt: skip
     found = [] if ground is None else _on_ground(model, ground, points, bodies)

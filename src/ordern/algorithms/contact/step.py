@@ -59,6 +59,7 @@ _SLOW = 0.01
     order="n m^2",
     regroup=True,
     sweeps=False,
+    repeats=True,
     refuses=no_couplings,
 )
 def gauss_seidel(

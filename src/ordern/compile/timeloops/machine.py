@@ -26,6 +26,7 @@ from ..emit.tiles import tile_functions
 from ..pipeline import Request, layout_of
 from ..program import choose_way, trace_request
 from ..trace.layout import Layout, Operand
+from ..trace.repeats import RepeatedCode, emit_repeated, repeats, trace_repeated
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled
@@ -98,19 +99,23 @@ class Kernels:
         self._traced: dict[str, Any] = {}
         self.operations, self.freedoms = 0, False
         for name, request in self.requests.items():
-            tracer = trace_rolled if name in self.rolled else trace_unrolled
+            tracer = trace_rolled if name in self.rolled else trace_repeated if repeats(request) else trace_unrolled
             layout = layout_of(request, self.target.lanes, self.ways[name])
             traced = self._traced[name] = trace_request(request, tracer, layout)
             if name in self.rolled:
                 self.operations += estimate(traced).total
                 self.freedoms |= traced.has_freedoms
+            elif isinstance(traced, RepeatedCode):
+                self.operations += traced.operations
             else:
                 self.operations += count(x for x in traced if isinstance(x, Node)).total
 
     def text(self, name: str, layout: Layout) -> tuple[str, int]:
         """Return the IR text of @{name}_init and @{name}_body, and the end of the workspace that they use."""
-        emit: Callable[..., tuple[str, int]] = emit_rolled if name in self.rolled else emit_unrolled
-        text, size = emit(self._traced[name], layout, self.target)
+        traced = self._traced[name]
+        straight = emit_repeated if isinstance(traced, RepeatedCode) else emit_unrolled
+        emit: Callable[..., tuple[str, int]] = emit_rolled if name in self.rolled else straight
+        text, size = emit(traced, layout, self.target)
         return re.sub(r"@(init|body|constants|chunk\d+)\b", rf"@{name}_\1", text), size
 
     def depends(self, name: str, first: int) -> bool:

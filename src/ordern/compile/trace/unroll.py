@@ -7,7 +7,7 @@ would have to keep such values in memory anyway.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...graph import Graph, Node, Scalar, live
@@ -21,7 +21,18 @@ from .layout import Layout
 if TYPE_CHECKING:
     from ..pipeline import Request
 
-__all__ = ["body_function", "emit_chunks", "emit_unrolled", "number_leaves", "run_text", "trace_unrolled"]
+__all__ = [
+    "assign_slots",
+    "body_function",
+    "cut",
+    "emit_chunk",
+    "emit_chunks",
+    "emit_unrolled",
+    "number_leaves",
+    "run_text",
+    "share",
+    "trace_unrolled",
+]
 
 CHUNK = 700
 """Operations per function."""
@@ -95,14 +106,14 @@ def emit_chunks(
     `stores` are the vectors of the workspace to which nodes are written, by the index of the node; free memory of the
     workspace begins at `scratch`.
     """
-    chunks = _cut(live(roots))
-    slots, size = _assign_slots(chunks, scratch)
+    chunks = cut(live(roots))
+    slots, size = assign_slots(chunks, scratch)
     texts = []
     for number, chunk in enumerate(chunks):
-        share = _share(prefetches, number, len(chunks))
+        early = share(prefetches, number, len(chunks))
         names = ("ws", "constants", "wanted") if prefetches else ("ws", "constants")
         e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in names])
-        _emit_chunk(chunk, slots, stores, layout, e, share)
+        emit_chunk(chunk, slots, stores, layout.leaves(), e, early)
         texts.append(e.text(f"@chunk{number}"))
     return texts, size
 
@@ -120,7 +131,7 @@ def body_function(chunks: Sequence[str], prefetching: bool, further: Sequence[st
     return body.text("@body")
 
 
-def _cut(nodes: list[Node]) -> list[list[Node]]:
+def cut(nodes: list[Node]) -> list[list[Node]]:
     """Cut nodes into chunks of about equal length, without constants and leaves, which their users read."""
     work = [node for node in nodes if node.args]
     leaves = [node for node in nodes if node.op == "leaf"]
@@ -131,15 +142,22 @@ def _cut(nodes: list[Node]) -> list[list[Node]]:
     return [work[k : k + size] for k in range(0, len(work), size)] + ([leaves] if leaves else [])
 
 
-def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int], int]:
-    """Assign a scratch slot to every value that a later chunk needs; slots are reused when their value is dead."""
+def assign_slots(
+    chunks: list[list[Node]], start: int, loops: Sequence[tuple[int, int]] = ()
+) -> tuple[dict[int, int], int]:
+    """Assign a scratch slot to every value that a later chunk needs; slots are reused when their value is dead.
+
+    `loops` are the first and the last chunk of code that runs several times: values from before it live to its end.
+    """
+    ends = {number: (first, last) for first, last in loops for number in range(first, last + 1)}
     born = {node.index: number for number, chunk in enumerate(chunks) for node in chunk if node.args}
     last: dict[int, int] = {}
     for number, chunk in enumerate(chunks):
         for node in chunk:
             for arg in node.args:
-                if born.get(arg.index, number) < number:
-                    last[arg.index] = number
+                if (made := born.get(arg.index, number)) < number:
+                    first, end = ends.get(number, (number, number))
+                    last[arg.index] = max(last.get(arg.index, 0), end if made < first else number)
     slots: dict[int, int] = {}
     free: list[int] = []
     dying: dict[int, list[int]] = {}
@@ -157,21 +175,21 @@ def _assign_slots(chunks: list[list[Node]], start: int) -> tuple[dict[int, int],
     return slots, size
 
 
-def _share(prefetches: Sequence[Prefetch], number: int, count: int) -> Sequence[Prefetch]:
+def share(prefetches: Sequence[Prefetch], number: int, count: int) -> Sequence[Prefetch]:
     """Return the prefetches of one of so many chunks."""
     return prefetches[len(prefetches) * number // count : len(prefetches) * (number + 1) // count]
 
 
-def _emit_chunk(
+def emit_chunk(
     chunk: list[Node],
     slots: dict[int, int],
     stores: dict[int, list[int]],
-    layout: Layout,
+    place: Callable[[Any], int],
     e: TextEmitter,
     prefetches: Sequence[Prefetch],
 ) -> None:
+    """Write the operations of a chunk; `place` returns where a leaf is in the workspace."""
     names: dict[int, str] = {}
-    place = layout.leaves()
 
     def operand(node: Node) -> str:
         if node.op == "constant":

@@ -1,0 +1,168 @@
+"""Steps with contacts: all ways of running agree, derivatives, other array libraries, and geometry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ordern as on
+from ordern.algorithms.contact.cone import inverse, natural_residual, regular, solved
+from tests.contact.robots import ball, floating, hopper
+
+H = 2e-3
+
+
+def walker() -> on.Robot:
+    return hopper().with_contacts(on.Ground(0.5, restitution=0.2), points={"foot": 0.02}, sweeps=4)
+
+
+def arguments(robot: on.Robot, count: int = 5) -> list[Any]:
+    """Return the arguments of the question for states near the ground, some in contact."""
+    rng = np.random.default_rng(3)
+    q = robot.integrate(np.array([1, 0, 0, 0, 0, 0, 0.42, 0.2, -0.3]), 0.1 * rng.standard_normal((count, 8)))
+    v, tau = rng.standard_normal((2, count, 8))
+    surfaces = np.tile([0.5, 0.2, 0.0], (count, 1, 1))
+    impulses, stops = np.abs(0.01 * rng.standard_normal((count, 1, 3))), np.zeros(8)
+    return [q, v, tau, H, 0.1 * np.ones(8), robot.lower, robot.upper, impulses, stops, surfaces]
+
+
+def test_compiled_steps_are_the_interpreted_ones() -> None:
+    robot = walker()
+    given = arguments(robot)
+    expected = robot.kernel("contact_step", way="interpreted")(*given)
+    np.testing.assert_allclose(robot.kernel("contact_step")(*given), expected, rtol=1e-11, atol=1e-11)
+    assert (expected[:, 17:20] != 0.0).any()
+
+
+def test_a_rollout_takes_such_steps() -> None:
+    robot = walker()
+    q0, v0 = arguments(robot)[:2]
+    run = robot.rollout(q0, v0, steps=3, dt=H)
+    q, v, impulses, stops = q0, v0, None, None
+    for k in range(1, 4):
+        passive = robot.passive_force(q, v)
+        step = robot.contact_step(q, v, passive, H, impulses=impulses, stops=stops)
+        q, v, impulses, stops = step.q, step.v, step.impulses, step.stops
+        np.testing.assert_allclose(run.q[:, k], q, atol=1e-13)
+        np.testing.assert_allclose(run.contact_impulses[:, k], impulses, atol=1e-13)
+        np.testing.assert_allclose(run.certificate.residual[:, k], step.residual, atol=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["q", "v", "tau"])
+def test_derivatives_are_those_of_differences(name: str) -> None:
+    robot = walker()
+    given, place = arguments(robot), ["q", "v", "tau"].index(name)
+    rng = np.random.default_rng(1)
+    along = rng.standard_normal((len(given[0]), 8))
+
+    def moved(s: float) -> Any:
+        some = list(given)
+        some[place] = robot.integrate(given[0], s * along) if name == "q" else given[place] + s * along
+        return robot.kernel("contact_step")(*some)
+
+    tangents = [None] * len(given)
+    tangents[place] = along
+    found = robot.jvp("contact_step", given, tangents)
+    e = 1e-6
+    expected = (moved(e) - moved(-e)) / (2.0 * e)
+    np.testing.assert_allclose(found[:, 9:20], expected[:, 9:20], rtol=1e-5, atol=1e-5)  # velocities and impulses
+
+
+@pytest.mark.slow
+@pytest.mark.needs("jax")
+def test_gradients_through_steps_in_jax() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    robot = ball().with_contacts(on.Ground(0.5))
+
+    def distance(v: Any) -> Any:
+        def step(state: Any, _: Any) -> Any:
+            found = robot.contact_step(*state[:2], jnp.zeros(6), 1e-2, impulses=state[2])
+            return (found.q, found.v, found.impulses), None
+
+        start = jnp.array([1.0, 0, 0, 0, 0, 0, 0.1]), v, jnp.zeros((1, 3))
+        return jax.lax.scan(step, start, None, length=20)[0][0][4]
+
+    with jax.experimental.enable_x64():
+        v = jnp.array([0.0, 0, 0, 1, 0, 0])
+        found = jax.jit(jax.grad(distance))(v)
+        e = 1e-5
+        expected = [(distance(v.at[k].add(e)) - distance(v.at[k].add(-e))) / (2 * e) for k in (1, 3)]
+    np.testing.assert_allclose(found[jnp.array([1, 3])], expected, rtol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("torch")
+def test_gradients_through_a_step_in_torch() -> None:
+    import torch
+
+    robot = ball().with_contacts(on.Ground(0.5))
+    q = torch.tensor([1.0, 0, 0, 0, 0, 0, 0.1], dtype=torch.float64)
+    v = torch.tensor([0.0, 0, 0, 1, 0, 0], dtype=torch.float64, requires_grad=True)
+    robot.contact_step(q, v, dt=1e-2).v[3].backward()
+    e = 1e-6
+
+    def speed(by: float) -> float:
+        w = np.array([0.0, 0, 0, 1 + by, 0, 0])
+        return float(robot.contact_step(q.numpy(), w, dt=1e-2).v[3])
+
+    assert v.grad is not None
+    assert float(v.grad[3]) == pytest.approx((speed(e) - speed(-e)) / (2 * e), rel=1e-6)
+
+
+def test_policies_hold_their_forces_and_certificates_add_up() -> None:
+    robot = walker()
+    q0, v0 = arguments(robot)[:2]
+
+    def policy(q: Any, v: Any) -> Any:
+        return 0.5 * np.sin(v)
+
+    settings = {"steps": 24, "dt": H, "policy": policy, "hold": 4}
+    rough, fine = (robot.rollout(q0, v0, **settings, every=k) for k in (6, 2))
+    np.testing.assert_array_equal(rough.q, fine.q[:, ::3])
+    np.testing.assert_array_equal(rough.contact_impulses, fine.contact_impulses[:, ::3])
+    parts = {name: getattr(fine.certificate, name)[:, 1:].reshape(5, -1, 3) for name in ("residual", "work")}
+    np.testing.assert_array_equal(rough.certificate.residual[:, 1:], parts["residual"].max(-1))
+    np.testing.assert_allclose(rough.certificate.work[:, 1:], parts["work"].sum(-1), atol=1e-15)
+
+
+def test_the_law_of_one_contact() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        X = rng.standard_normal((3, 3))
+        A = X @ X.T + 0.3 * np.eye(3)
+        g, mu = rng.standard_normal(3), rng.uniform(0.0, 1.0)
+        p = np.zeros(3)
+        R = regular(tuple(map(tuple, A.tolist())))
+        for _ in range(60):
+            p = np.array(solved(R, inverse(R), mu, tuple(A @ p + g), tuple(p)))
+        residual = natural_residual(float(np.trace(A)) / 3.0, mu, tuple(A @ p + g), tuple(p))
+        assert residual <= 1e-9 or A[2, 2] <= mu * np.linalg.norm(A[2, :2])  # a contact that may jam
+
+
+@pytest.mark.parametrize(
+    ("shapes", "place", "gap"),
+    [
+        ((("sphere", (0.1,)), ("sphere", (0.2,))), (0.5, 0.0, 0.0), 0.2),
+        ((("capsule", (0.1, 1.0)), ("sphere", (0.1,))), (0.3, 0.0, 0.4), 0.1),
+        ((("capsule", (0.1, 1.0)), ("sphere", (0.1,))), (0.0, 0.0, 0.9), 0.2),
+        ((("sphere", (0.1,)), ("box", (0.4, 0.4, 0.4))), (0.5, 0.0, 0.0), 0.2),
+        ((("sphere", (0.1,)), ("box", (0.4, 0.4, 0.4))), (0.5, 0.6, 0.0), 0.4),
+        ((("sphere", (0.1,)), ("box", (0.4, 0.4, 0.4))), (0.19, 0.0, 0.0), -0.11),
+    ],
+)
+def test_the_gap_between_solids(shapes: Any, place: tuple[float, float, float], gap: float) -> None:
+    """A step of a pair that approaches at a known speed closes the gap, and no more."""
+    robot = floating(shapes).with_contacts(pairs=[("0", "1")], friction=0.0)
+    q = np.array([1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, *place], float)
+    found = robot.contact_step(q, np.zeros(12), dt=1.0)
+    assert float(found.penetration) == pytest.approx(max(0.0, -gap), abs=1e-12)
+    if gap > 0.0:
+        toward = -np.array(place) / np.linalg.norm(place)
+        fast = robot.contact_step(q, np.r_[np.zeros(9), 10.0 * toward], dt=1.0)
+        assert fast.impulses[0, 2] > 0.0
+        assert float(robot.contact_step(fast.q, np.zeros(12), dt=1.0).penetration) <= 0.2
