@@ -96,7 +96,7 @@ def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> N
 
 
 _MOST = 40
-"""The kinds of elements that a note lists; public models have no more."""
+"""The most kinds of elements that a note lists."""
 _HARMLESS_NAMES = (
     "allow_auto_disable atmosphere audio_sink audio_source battery calibration camera cast_shadows "
     "collision_filter_group contact controller_gains dont_collapse gazebo gripper group gui laser_retro light "
