@@ -10,6 +10,7 @@ agree.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import sys
@@ -144,6 +145,10 @@ FORMATS: dict[str, tuple[tuple[str, ...], bytes, Callable[[str], Any], Terms]] =
 """The suffixes of files, their root element, and the other library: how it loads a file, and its answers."""
 
 
+PEERS = {"mjcf": "mujoco", "urdf": "pinocchio", "sdf": "pydrake"}
+"""The module of the other library."""
+
+
 def model_files(folders: Iterable[str | Path], format: str) -> list[str]:
     """Return the files of a format in some folders, in order."""
     suffixes, root, _, _ = FORMATS[format]
@@ -264,6 +269,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="name all files that do not agree")
     args = parser.parse_args(arguments)
+    if importlib.util.find_spec(PEERS[args.format]) is None:
+        parser.error(f"--format {args.format} needs the package {PEERS[args.format]!r}, to compare with")
     files = model_files(args.folder, args.format)
     outcomes = run(files, args.format, limit=args.limit, processes=args.processes)
     print(report(outcomes, names=args.list))

@@ -332,15 +332,36 @@ class TestNotes:
         more='<gazebo><link/></gazebo>\n<transmission name="t"/><material name="m"><color/></material>\n<gazebo/>',
     ).replace('name="arm"', 'name="arm" xmlns:xacro="http://ros.org/wiki/xacro"')
 
-    def test_one_note_counts_what_is_not_read(self) -> None:
-        first, *_ = build(self.TEXT).notes
+    def test_two_notes_count_what_is_not_read(self) -> None:
+        first, second, *_ = build(self.TEXT).notes
         assert str(first) == (
-            "<string>:3: not read: <gear> in <joint> (1, first in line 3), current of <limit> (1, first in line 3), "
+            "<string>:3: not read, though the motion may depend on it: <gear> in <joint> (1, first in line 3), "
             "K of <dynamics> (1, first in line 4), D of <dynamics> (1, first in line 4), "
+            "<link> in <gazebo> (1, first in line 6)"
+        )
+        assert second.quiet and str(second) == (
+            "<string>:3: not read: current of <limit> (1, first in line 3), "
             "<contact> in <link> (2, first in line 5), <verbose> in <visual> (1, first in line 5), "
             "<plane> in <geometry> (1, first in line 5), <gazebo> (2, first in line 6), "
             "<transmission> (1, first in line 7)"
         )
+
+    @pytest.mark.parametrize(
+        ("inside", "loud"),
+        [
+            ("<joint name='closing' type='ball'/>", True),
+            ("<springStiffness>5</springStiffness>", True),
+            ("<springStiffness value='0'/>", False),
+            ("<turnGravityOff>true</turnGravityOff>", True),
+            ("<turnGravityOff>False</turnGravityOff>", False),
+            ("<gravity>0</gravity>", True),
+            ("<gravity>1</gravity>", False),
+            ("<mu1>1</mu1><plugin name='p'/><kp>1e6</kp>", False),
+        ],
+    )
+    def test_parts_of_gazebo_that_change_the_motion_there(self, inside: str, loud: bool) -> None:
+        first, *_ = build(arm(more=f"<gazebo reference='tip'>{inside}</gazebo>")).notes
+        assert (" in <gazebo> (1, first" in first.message) is loud is not first.quiet
 
     def test_only_what_may_change_the_motion_is_a_warning(self) -> None:
         looks = "<visual><verbose/><geometry><plane/></geometry></visual>"
@@ -349,7 +370,7 @@ class TestNotes:
             warnings.simplefilter("error")
             note, shape = on.load(quiet).notes
         assert shape.quiet and note.quiet and note.message.startswith("not read: ")
-        with pytest.warns(on.ModelWarning, match=r"not read: K of <dynamics> \(1, .*\), <gazebo>"):
+        with pytest.warns(on.ModelWarning, match=r"depend on it: K of <dynamics> \(1, first in line 3\)$"):
             on.load(quiet.replace("<gazebo/>", "<gazebo/><gazebo/>").replace("</joint>", '<dynamics K="1"/></joint>'))
 
     def test_the_elements_that_are_not_read_can_be_listed(self) -> None:
@@ -368,7 +389,8 @@ class TestNotes:
         [
             arm('<limit velocity="1" velocityy="2"/>'),  # what it is close to is there
             arm('<limit gear_velocity="2"/>'),  # another quantity
-            arm('<limit drake:velocity="2"/><drake:limit/>'),
+            arm('<limit drake:velocity="2"/>'),
+            arm("<drake:limit/>"),
             arm(
                 inertial='<visual><orgin xyz="0 0 1"/><geometry><sphere radius="1"/></geometry></visual>'
             ),  # only looks
@@ -376,7 +398,7 @@ class TestNotes:
     )
     def test_what_is_close_to_a_known_name_and_harms_nothing_is_noted(self, text: str) -> None:
         (note,) = build(text).notes
-        assert note.message.startswith("not read: ")
+        assert note.message.startswith("not read")
 
     def test_damping_and_friction_below_zero_are_noted_and_taken_as_zero(self) -> None:
         model = build(arm('\n<dynamics damping="-0.5" friction="-1"/>'))
@@ -400,7 +422,7 @@ class TestNotes:
         assert "joint 'f4' (there is no joint 'no'), ... (9 in all)" in note.message
         assert "f5" not in note.message
         (note,) = build(arm(more="".join(f"<x{k}/>" for k in range(99)))).notes
-        assert "<x19> (1, first in line 6), ... (99 kinds in all)" in note.message
+        assert "<x39> (1, first in line 6), ... (99 kinds in all)" in note.message
 
 
 OVERFLOWING = f"""<inertial><origin rpy="1 1 1"/><mass value="1"/>

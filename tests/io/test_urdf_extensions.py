@@ -53,7 +53,7 @@ class TestHarmlessFaults:
         model = build(text)
         assert model.body("tip").mass == 2.0
         (note,) = model.notes
-        assert note.message.startswith("not read: <xacro:")
+        assert note.message.startswith("not read") and "<xacro:" in note.message
 
     @pytest.mark.parametrize(
         "text",

@@ -110,6 +110,8 @@ def test_only_refuses_what_says_something_else_or_has_things_inside(one: str, ot
         ("<r/>\n<s/>", "f:2", "junk after document element"),
         ('<r\na="1"\na="2"/>', "f:3", "duplicate attribute"),
         ("<r>\n<a b='1'c='2'/></r>", "f:2", r"\(column 9\): two attributes have no space between them. .*tinyxml"),
+        ("<r>\n<a b=c></a></r>", "f:2", "value of an attribute has no quotes around it. .*tinyxml.*; write name="),
+        ("<r>\na & b</r>", "f:2", "there is an '&' that begins no entity. .*tinyxml.*; write '&amp;'"),
         ("<r>\n<!-- a -- b --></r>", "f:2", "there is a '--' inside of a comment. .*tinyxml.*; write a single '-'"),
         ("<r>\n<!-- a ---></r>", "f:2", "there is a '--' inside of a comment"),
         ("<r>\n<!-- a --> <b & --></r>", "f:2", r"invalid token\) \(column 15\)$"),

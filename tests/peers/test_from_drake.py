@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from tests.peers.tables import Row, code_of, rows_of, value
+from tests.peers.tables import Row, code_of, rows_of, value, words_of
 from tests.tolerances import PEER, assert_close
 
 PAGE = "from_drake.md"
@@ -62,7 +62,12 @@ def test_all_rows_are_recorded() -> None:
 
 
 def record() -> None:
-    """Write what Drake says."""
+    """Write what Drake says, if all functions of its plants are on the page."""
+    from pydrake.multibody.plant import MultibodyPlant
+
+    functions = {name for name in vars(MultibodyPlant) if name[0].isupper()}
+    if missing := functions - words_of(PAGE):
+        raise SystemExit(f"{PAGE} lacks {', '.join(sorted(missing))}")
     found: dict[str, Any] = {}
     exec(code_of(PAGE, shown_only=True), found)
     said = {row.theirs: np.asarray(value(row.theirs, dict(found))).tolist() for row in ROWS}

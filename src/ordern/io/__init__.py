@@ -8,7 +8,7 @@ from importlib import import_module
 
 from ..errors import ModelError, close_names
 from ..model import ModelBuilder
-from .includes import Folder
+from .includes import Folder, include_root
 from .source import MissingFileError, Source, UnreadableError, open_source
 from .urdf import read_urdf
 from .warnings import ModelWarning, warn_of
@@ -61,6 +61,8 @@ def load_builder(
         opened = open_source(source, (*_SUFFIXES, *_USD), unread=_USD)
     except MissingFileError as e:
         raise _unknown(e, source, tuple(names)) from None
+    if root is not None and not opened.name.startswith("<"):
+        include_root(opened.name, root)  # raises if there is no such folder
     if opened.suffix == ".xacro":
         from .xacro import expand_xacro
 

@@ -85,31 +85,36 @@ class Grammar:
 
 
 def note_unread(builder: ModelBuilder, unread: Mapping[str, list[Element]]) -> None:
-    """Add one note about all elements that are not read, a quiet one if none of them can change the motion."""
-    if not unread:
-        return
-    quiet = all(_is_harmless(what) for what in unread)
-    listed = sorted(unread.items(), key=lambda item: _is_harmless(item[0]) and not quiet)  # those that matter first
-    counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in listed]
-    more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
-    where = next(iter(unread.values()))[0].where
-    builder.note(f"not read: {', '.join(counts[:_MOST])}{more}", where, quiet=quiet)
+    """Add a note about the elements that are not read and may change the motion, and a quiet one about all others."""
+    for start, quiet in (("not read, though the motion may depend on it", False), ("not read", True)):
+        kinds = {what: found for what, found in unread.items() if _is_harmless(what) is quiet}
+        if kinds:
+            counts = [f"{what} ({len(found)}, first in line {found[0].line})" for what, found in kinds.items()]
+            more = f", ... ({len(counts)} kinds in all)" if counts[_MOST:] else ""
+            where = next(iter(kinds.values()))[0].where
+            builder.note(f"{start}: {', '.join(counts[:_MOST])}{more}", where, quiet=quiet)
 
 
-_MOST = 20
-"""The kinds of elements that a note lists."""
+_MOST = 40
+"""The most kinds of elements that a note lists."""
 _HARMLESS_NAMES = (
-    "allow_auto_disable atmosphere audio_sink audio_source battery camera cast_shadows contact gazebo gripper gui "
-    "laser_retro light magnetic_field material max_contacts meta particle_emitter physics plugin projector "
-    "provide_feedback ros2_control scene self_collide sensor spherical_coordinates state surface transmission "
-    "transparency verbose"
+    "allow_auto_disable atmosphere audio_sink audio_source battery calibration camera cast_shadows "
+    "collision_filter_group contact controller_gains dont_collapse gazebo gripper group gui laser_retro light "
+    "magnetic_field material max_contacts meta mujoco particle_emitter physics plugin projector provide_feedback "
+    "ros2_control safety_controller scene self_collide self_collision_checking self_filter sensor "
+    "spherical_coordinates state surface transmission transparency verbose"
 )
 _HARMLESS = frozenset(_HARMLESS_NAMES.split())
-"""Elements for sensors, contacts, looks and simulators, on which the motion does not depend."""
-_LOOKS_OF = (*_LOOKS, "geometry")
+"""Elements for sensors, contacts, controllers, looks and simulators, on which the motion does not depend."""
+_SHAPES = "box sphere cylinder capsule ellipsoid plane mesh"
+_LOOKS_OF = frozenset([*_LOOKS, "geometry", *_SHAPES.split(), "color", "texture"])
 
 
 def _is_harmless(what: str) -> bool:
-    """Return whether a kind of unread parts, such as `<sensor> in <link>`, does not change the motion."""
-    tag, _, parent = what.partition(" in ")
-    return tag.strip("<>") in _HARMLESS or parent.strip("<>") in _LOOKS_OF
+    """Return whether a kind of unread parts does not change the motion: `<sensor> in <link>`, `jerk of <limit>`."""
+    name, within, parent = what.partition(" in ")
+    if not within:
+        name, within, parent = what.partition(" of ")
+        if within and (parent == "<limit>" or name.startswith("xsi:")):
+            return True  # other limits than those of the format
+    return name.strip("<>").rpartition(":")[2] in _HARMLESS or parent.strip("<>") in _LOOKS_OF

@@ -76,8 +76,8 @@ def included_path(
     if main.startswith("<"):
         why = "is included, but text has no directory to find other files in"
         raise include.error(f"{name!r} {why}; save it as a file beside them, and load that")
+    folder = include_root(main, root)
     try:
-        folder = include_root(main, root)
         paths = [Path(base).parent / name for base in dict.fromkeys(bases)]
         found = next((path for path in paths if path.exists()), paths[0])
     except (OSError, ValueError) as e:  # a NUL in the name, or one that is too long

@@ -34,12 +34,15 @@ class Remarks:
     def note(self, builder: ModelBuilder, *, quiet: bool = False) -> None:
         """Add all notes to the model; `quiet` ones are about parts that do not change the motion."""
         for kind, items in self._found.items():
-            silent = quiet or kind in _LOOKS
+            silent = quiet or kind in _QUIET
             builder.note(f"{kind}: {some([item for item, _ in items])}", items[0][1], quiet=silent)
 
 
-_LOOKS = ("shapes that are left out", "colors that are left out", "materials that are not defined")
-"""Faults of looks, which do not change the motion."""
+_QUIET = (
+    *("shapes that are left out", "colors that are left out", "materials that are not defined"),
+    *("named after its file, because its own name is empty: the robot", "repeated, and read once"),
+)
+"""Faults that do not change the motion."""
 
 
 def some(items: Sequence[str], most: int = 5) -> str:

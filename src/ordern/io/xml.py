@@ -210,6 +210,10 @@ def _lenient(data: bytes, at: int) -> str:
         return f": there is a '--' inside of a comment. {others}; write a single '-'"
     if before[-1:] in (b'"', b"'") and (data[at : at + 1].isalpha() or data[at : at + 1] == b"_"):
         return f": two attributes have no space between them. {others}; put a space in between"
+    if before.rstrip().endswith(b"=") and before.rfind(b"<") > before.rfind(b">"):
+        return f': the value of an attribute has no quotes around it. {others}; write name="value"'
+    if before.endswith(b"&"):
+        return f": there is an '&' that begins no entity. {others}; write '&amp;'"
     return ""
 
 

@@ -128,7 +128,7 @@ class Tree:
     def _replicas(self, element: Element, c: Context, inherited: str) -> Iterator[tuple[Element, Context]]:
         count = required(element, "count").strip()
         if not re.fullmatch(r"\+?[0-9]{1,6}", count) or int(count) == 0:
-            raise element.error(f'<replicate> has count="{count:.80}"; expected a positive integer')
+            raise element.error(f'<replicate> has count="{count:.80}"; expected a positive integer of up to six digits')
         document, n = c.source.document, int(count)
         if c.copies * n * max(1, len(element.children)) > MAX_PARTS:
             raise element.error(f"replicas make more than {MAX_PARTS:,} elements")

@@ -12,7 +12,7 @@ from ..remarks import Remarks
 from ..source import open_source
 from ..xml import Element, parse_xml
 from .closing import add_loops
-from .grammar import GRAMMAR, refuse_templates, without_motors
+from .grammar import GRAMMAR, left_unread, refuse_templates
 from .joint import add_joint
 from .link import Colors, add_link, color_of
 from .places import placement_of
@@ -52,7 +52,7 @@ def build_urdf(root: Element) -> ModelBuilder:
     add_loops(builder, root, remarks)
     add_motors(builder, root, types, remarks)
     _world(builder, root, remarks)
-    note_unread(builder, without_motors(examined))
+    note_unread(builder, left_unread(examined))
     remarks.note(builder)
     examined.repeats.note(builder)
     return builder

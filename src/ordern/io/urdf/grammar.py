@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..grammar import Examined, Grammar
 from ..xml import Element
 
-__all__ = ["GRAMMAR", "SHAPES", "driven", "refuse_templates", "unread", "without_motors"]
+__all__ = ["GRAMMAR", "SHAPES", "driven", "left_unread", "refuse_templates", "unread"]
 
 SHAPES = {
     "box": (("size", 3),),
@@ -62,19 +62,31 @@ _DIRECTIVES = (
 _HARMLESS = ("<visual>", "<collision>", "<material>", "<geometry>")
 """The elements in which a macro that xacro did not know cannot change the motion."""
 
+_OFF, _ON = ("", "0", "0.0", "false"), ("", "1", "1.0", "true")
+_WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("joint", "link"), ()),
+    **dict.fromkeys(("springStiffness", "dampingFactor", "velocity_decay", "turnGravityOff", "static"), _OFF),
+    "gravity": _ON,
+}
+"""The parts of a <gazebo> that change the motion there, and values with which they do not."""
+
 
 def unread(root: Element) -> dict[str, list[Element]]:
     """Return the elements (gazebo, plugin ...) and attributes of a URDF document that are not part of the format."""
     examined = Examined()
     GRAMMAR.examine([root], examined, strict=False)
-    return without_motors(examined)
+    return left_unread(examined)
 
 
-def without_motors(examined: Examined) -> dict[str, list[Element]]:
-    """Return the unread elements in order, without the transmissions that drive joints."""
+def left_unread(examined: Examined) -> dict[str, list[Element]]:
+    """Return the unread elements in order: without the transmissions that drive joints, with what moves in Gazebo."""
     left = [x for x in examined.unread.pop("<transmission>", ()) if not driven(x)]
     if left:
         examined.unread["<transmission>"] = left
+    for element in [part for gazebo in examined.unread.get("<gazebo>", ()) for part in gazebo.children]:
+        value = (element.text or element.attributes.get("value", "")).lower()
+        if value not in _WITHOUT_EFFECT.get(element.tag, (value,)):
+            examined.unread.setdefault(f"<{element.tag}> in <gazebo>", []).append(element)
     return examined.in_order()
 
 
