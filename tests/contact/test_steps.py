@@ -77,6 +77,8 @@ def test_gradients_through_steps_in_jax() -> None:
     import jax
     import jax.numpy as jnp
 
+    from tests.worlds.jax_precision import precision
+
     robot = ball().with_contacts(on.Ground(0.5))
 
     def distance(v: Any) -> Any:
@@ -87,7 +89,7 @@ def test_gradients_through_steps_in_jax() -> None:
         start = jnp.array([1.0, 0, 0, 0, 0, 0, 0.1]), v, jnp.zeros((1, 3))
         return jax.lax.scan(step, start, None, length=20)[0][0][4]
 
-    with jax.experimental.enable_x64():
+    with precision(True):
         v = jnp.array([0.0, 0, 0, 1, 0, 0])
         found = jax.jit(jax.grad(distance))(v)
         e = 1e-5

@@ -205,4 +205,3 @@ def _body(loops: Sequence[Repeat], starts: Sequence[int], prefetching: bool) -> 
             b.call(f"@chunk8{number:06}", ws, constants)
     run(2 * len(loops))
     return b.text("@body")
-
