@@ -1,7 +1,7 @@
 """Robots that fall onto their feet and stand: `rollout` with contacts against MuJoCo's rollout, one core.
 
-MuJoCo gets the same robot as MJCF text, with a plane and spheres at the feet, and its default, soft contacts. Both begin
-at the same states, with the same springs in the joints, and store all states; ours also stores impulses and
+MuJoCo gets the same robot as MJCF text, with a plane and spheres at the feet, and its default, soft contacts. Both
+begin at the same states, with the same springs in the joints, and store all states; ours also stores impulses and
 certificates. The motions differ: MuJoCo's feet sink in and bounce.
 `residual_99` is the residual of the contact law, in m/s, at 99 % of the steps.
 """

@@ -38,8 +38,8 @@ def chosen_contacts(
     follower = next((c.name for c in model.joints if c.mimic is not None), None)
     if follower is not None:
         raise ArgumentError(
-            f"with_contacts: joint {follower!r} of {model.name!r} follows another (mimic), which steps with contacts do "
-            "not handle; lock it with robot.lock"
+            f"with_contacts: joint {follower!r} of {model.name!r} follows another (mimic), which steps with contacts "
+            "do not handle; lock it with robot.lock"
         )
     surface = [coefficient(1.0 if x is None else x, f"with_contacts: {what}", most) for x, what, most in (
         (friction, "friction", math.inf), (restitution, "restitution", 1.0))]  # fmt: skip

@@ -1,14 +1,14 @@
 """Straight-line code with iterations: `tree.repeat` as a loop in the machine code.
 
 A solver applies one function to its own result again and again. As straight-line code this is one copy after the other,
-which takes long to compile. A `RepeatingTree` traces the function once, on leaves that stand for the numbers that change;
-what follows reads other leaves, the numbers after the last time. The operations fall into stages:
+which takes long to compile. A `RepeatingTree` traces the function once, on leaves that stand for the numbers that
+change; what follows reads other leaves, the numbers after the last time. The operations fall into stages:
 
     stage 0, 2, 4 ...    straight-line code before, between and after the loops
     stage 1, 3 ...       the code of a loop
 
-An operation belongs to the latest stage of its operands. The numbers that change are in memory: `now` while a loop reads
-them, `next` while it computes them, from which they are copied at the end of each time.
+An operation belongs to the latest stage of its operands. The numbers that change are in memory: `now` while a loop
+reads them, `next` while it computes them, from which they are copied at the end of each time.
 """
 
 from __future__ import annotations
