@@ -40,6 +40,8 @@ class Outcome:
     """Why members failed, by their numbers."""
     seconds: float
     """The time of the last run."""
+    earlier: int = 0
+    """The number of members that earlier runs had done."""
 
     def __getitem__(self, name: str) -> Any:
         """Return an array with a row for each member, or the answer of a reduction."""
@@ -109,7 +111,8 @@ class Outcome:
         return pd.DataFrame(self.columns()).rename_axis("member")
 
     def __repr__(self) -> str:
-        lines = [f"{self.members:,} runs of {self.study.robot.name!r} in {lasting(self.seconds)}"]
+        earlier = f", {self.earlier:,} of them done before," if self.earlier else ""
+        lines = [f"{self.members:,} runs of {self.study.robot.name!r}{earlier} in {lasting(self.seconds)}"]
         if self.reasons:
             common = Counter(self.reasons.values()).most_common(1)[0][0]
             lines.append(f"{len(self.reasons):,} failed, most of them because: {common}")
