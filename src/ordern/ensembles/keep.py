@@ -222,7 +222,7 @@ def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", e
         raise ArgumentError(f"value: the name must consist of letters, digits and _, not {name!r}")
     if not callable(of) and not isinstance(of, str):
         raise ArgumentError(f"value {name!r}: give a function of members, or the name of a quantity, not {of!r}")
-    return _Value(name, of, unit, every)
+    return _Value(name, of, unit, None if every is None else whole_number(every, f"value {name!r}: `every`", 1))
 
 
 def events() -> Kept:
