@@ -12,7 +12,7 @@ from ..arguments import AnyArray
 from ..errors import unknown_name
 from ..records import dataclass
 from ..screen.progress import lasting
-from .stores import Store
+from .stores import Store, attributes
 from .zarr_store import Zarr
 
 if TYPE_CHECKING:
@@ -84,8 +84,10 @@ class Outcome:
         if isinstance(self.store, Zarr):
             found = xr.open_zarr(str(self.store.path), consolidated=False)
         else:
-            columns = self.store.columns
-            found = xr.Dataset({x: (("member", *columns[x].dims), self[x]) for x in self.store.names()})
+            columns = {x: self.store.columns[x] for x in self.store.names()}
+            found = xr.Dataset(
+                {name: (("member", *x.dims), self[name], attributes(self.study, x)) for name, x in columns.items()}
+            )
             times = self._times
             found = found if times is None else found.assign_coords(time=("time", times, {"units": "s"}))
         labels = {dim: self.study.labels(dim) for dim in found.dims}

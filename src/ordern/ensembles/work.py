@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arguments import AnyArray
 from ..errors import ArgumentError, OrdernError, UnknownNameError
+from ..model.units import coordinate_units
 from ..records import dataclass
 from .member_events import copy_events, no_events, note_events
 from .members import Members, sampled
@@ -24,6 +25,7 @@ from .reductions import State
 if TYPE_CHECKING:
     from ..robot import Robot
     from .ensemble import Ensemble
+    from .keep import Kind
 
 __all__ = ["Block", "Column", "columns_of", "run_block"]
 
@@ -54,7 +56,8 @@ class Column:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     dims: tuple[str, ...]
-    unit: str
+    unit: str | tuple[str, ...]
+    """The unit, or those along its last axis if they differ."""
     times: AnyArray | None
     """The times along its axis "time"."""
 
@@ -72,10 +75,16 @@ def columns_of(study: Ensemble) -> dict[str, Column]:
             times = members.t[members.every(kept.every or 0)] if "time" in dims else None
             dtype = np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
             _require_free(name, found)
-            found[name] = Column(shape, dtype, dims, kind.unit, times)
+            found[name] = Column(shape, dtype, dims, _unit(study, kind), times)
     for reduction in study.reductions:
         _require_free(reduction.name, found)
     return found
+
+
+def _unit(study: Ensemble, kind: Kind) -> str | tuple[str, ...]:
+    """Return the unit of an array; those of its columns if they differ."""
+    units = coordinate_units(study.robot, kind.columns) if kind.columns else (kind.unit,)
+    return units[0] if len(set(units)) == 1 else units
 
 
 def _require_free(name: str, taken: Iterable[str]) -> None:
