@@ -122,3 +122,18 @@ def test_a_study_that_was_interrupted_goes_on(study: Path, capsys):
     study.write_text(STUDY.replace("dt = 1e-2", "dt = 2e-2"))
     assert main(["ensemble", str(study), "--resume", "--dry-run"]) != 0
     assert "another study: dt differ" in capsys.readouterr().err
+
+
+def test_tables_of_files_are_tables(study: Path):
+    plain = 'robot = "double-pendulum"\nmembers = 100\nsteps = 10\n'
+    for more, message in (
+        ("starts = 3", r"starts must be a table, \[starts\]"),
+        ("parameters = 3", "parameters must be a table"),
+        ("stop = 3", "stop must be a table"),
+        ("[stop]\nof = 3", "stop: give name = .*'of'"),
+    ):
+        study.write_text(plain + more)
+        with pytest.raises(on.ArgumentError, match=f"study.toml: {message}"):
+            read_study(study, on.load)
+    study.write_text(plain + '[[reduce]]\nmoments = "energy"\n[stop]\nname = "energy_moments"\nerror = 0.1')
+    assert read_study(study, on.load).ensemble.stop is not None

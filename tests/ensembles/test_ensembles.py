@@ -104,6 +104,19 @@ def test_forces_and_controllers():
     assert (noisy.run(workers=1)["q_final"] == noisy.run(workers=2)["q_final"]).all()
 
 
+def test_parts_of_a_block_share_no_noise() -> None:
+    """Members that fail at their starts cut their block into parts, some of one size, whose noise must differ."""
+    mass = np.ones(16)
+    mass[[5, 13]] = -1.0
+    study = on.Ensemble(
+        on.load("double-pendulum"), noise={"tau": 0.1}, steps=5, parameters={"mass": {"lower": mass}}, block=16
+    )
+    found = study.run(workers=1)
+    assert list(found.failures()) == [5, 13]
+    ends = np.delete(found["v_final"], [5, 13], axis=0)
+    assert len(np.unique(ends, axis=0)) == 14
+
+
 def test_parameters_vary():
     robot = on.load("double-pendulum")
     link = robot.bodies[-1].name
@@ -382,7 +395,7 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"steps": 3, "members": 4, "keep": []}, "nothing would be left"),
         ({"steps": 3, "members": 4, "keep": ["final", "final"]}, "'final' twice"),
         ({"steps": 3, "members": 4, "sampling": "grid"}, "sampling"),
-        ({"steps": 3, "members": 4, "threads": 2}, "the ensemble gives itself"),
+        ({"steps": 3, "members": 4, "threads": 2}, "the ensemble gives itself; give `workers` of `run`"),
         ({"steps": 3, "members": 4, "smothing": 2}, "Did you mean 'smoothing'"),
         ({"stepss": 3, "members": 4}, "Did you mean 'steps'"),
         ({"steps": 3, "member": 4}, "Did you mean 'members'"),
@@ -399,6 +412,10 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"steps": 3, "members": 4, "starts": {"v": d.within_limits()}}, "distribution of positions"),
         ({"steps": 3, "members": 4, "starts": {"q": d.within_limits}}, r"call it, within_limits\(\.\.\.\)"),
         ({"steps": 3, "members": 4, "forces": np.zeros((1, 2, 2))}, r"\(1, 3, 2\)"),
+        ({"steps": 3, "members": 4, "starts": {"q": np.nan}}, "q must be finite, but it is nan"),
+        ({"steps": 3, "starts": {"q": np.zeros((0, 2))}}, "q has no rows"),
+        ({"steps": 3, "members": 4, "parameters": [1.0]}, "`parameters` must be a dictionary"),
+        ({"steps": 3, "members": 4, "keep": on.keep.series(every=4)}, "every=4, more than the 3 steps"),
     ):
         with pytest.raises(on.OrdernError, match=message):
             on.Ensemble(robot, **settings)
@@ -407,6 +424,10 @@ def test_wrong_arguments_are_named(tmp_path: Path):
         ({"starts": {"q": d.around(np.zeros(3), 0.1)}}, r"around: q has shape \(3,\)"),
         ({"starts": {"q": lambda seed: "a"}}, "function: the values must be"),
         ({"parameters": {"mass": {"lowr": 1.0}}}, "lowr"),
+        ({"controller": lambda q, v: q[:, 0]}, r"shape \(1,\); for this batch of 'double-pendulum' give"),
+        ({"keep": on.keep.value("failed", "energy")}, "the name 'failed'"),
+        ({"keep": ["final", on.keep.value("q_final", "energy")]}, "the name 'q_final'"),
+        ({"keep": {"time": on.keep.moments("energy")}}, "the name 'time'"),
         ({"parameters": {"mass": {robot.bodies[0].name: -1.0}}}, "the first 4 members all fail"),
     ):
         with pytest.raises(on.OrdernError, match=message):

@@ -151,3 +151,17 @@ def test_lerobot_reads_its_datasets(tmp_path: Path, monkeypatch):
         assert bool(item["next.done"]) == (frame == 10)
     some = LeRobotDataset("us/falls", root=tmp_path / "falls", episodes=[2, 5], video_backend="pyav")
     assert len(some) == 22 and int(some[11]["episode_index"]) == 5
+
+
+@pytest.mark.needs("xarray", "zarr")
+def test_arrays_have_units_and_labels(tmp_path: Path) -> None:
+    """The third joint of the Stanford arm slides. Results in memory and in files have the same attributes."""
+    arm = on.load("stanford-arm")
+    swung = on.Ensemble(arm, members=4, starts={"q": 0.1}, steps=4, keep=["series", "forces", "energy"])
+    here, stored = swung.run().to_xarray(), swung.run(out=tmp_path / "x.zarr").to_xarray()
+    assert here.q.attrs["position_units"] == ["rad", "rad", "m", "rad", "rad", "rad"]
+    assert here.v.attrs["velocity_units"][2] == "m/s" and here.tau.attrs["velocity_units"][2] == "N"
+    assert here.energy_change.attrs["units"] == "J" and here.time.attrs["units"] == "s"
+    assert all(stored[x].attrs == here[x].attrs for x in here.variables)
+    pendulum = on.Ensemble(on.load("double-pendulum"), members=4, steps=4).run().to_xarray()
+    assert pendulum.q_final.attrs["units"] == "rad" and pendulum.v_final.attrs["units"] == "rad/s"

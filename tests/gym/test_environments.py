@@ -79,7 +79,8 @@ def test_some_environments_begin_anew():
         over = second[2] | second[3]
         if over.any():
             resets += int(over.sum())
-            a, b = (x.reset(options={"reset_mask": over.copy()})[0] for x in (one_by_one, batch))
+            seed = resets if resets % 3 == 0 else [None, resets, None, None, 1] if resets % 3 == 1 else None
+            a, b = (x.reset(seed=seed, options={"reset_mask": over.copy()})[0] for x in (one_by_one, batch))
             assert a.tobytes() == b.tobytes()
     assert resets > 10  # more episodes than are drawn at once
     with pytest.raises(on.ArgumentError, match=r"environment \d has ended"):
@@ -119,6 +120,8 @@ def test_stable_baselines3_takes_environments():
             assert (notes[k]["terminal_observation"] == expected[4]["final_obs"][k]).all()
             assert notes[k]["TimeLimit.truncated"] == expected[3][k] and "episode" in notes[k]
     assert ends > 5
+    with pytest.raises(AttributeError, match="nonsense"):
+        env.get_attr("nonsense")
     with pytest.raises(on.ArgumentError, match="same-step"):
         on.gym.stable_baselines3(on.gym.VectorEnv(robot, 4, **arguments()))
     with pytest.raises(on.ArgumentError, match="an Env needs no adapter"):
@@ -158,6 +161,12 @@ def test_states_that_become_infinite_end():
     assert np.isfinite(seen).all() and rewards[0] == 0.0
 
 
+def steps_of(robot, **more):
+    env = on.gym.VectorEnv(robot, 4, **arguments(**more))
+    env.reset(seed=0)
+    env.step(np.ones((4, 2)))
+
+
 def test_wrong_arguments_are_named():
     robot = on.load("double-pendulum")
     for given, message in (
@@ -173,7 +182,12 @@ def test_wrong_arguments_are_named():
         ({"starts": {"q": d.uniform([-1.0] * 3, [1.0] * 3)}}, "do not fit a quantity"),
         ({"lenght": 5}, "Did you mean 'length'"),
         ({"render_mode": "human"}, "draw no pictures"),
-        ({"every": 2}, "gives itself"),
+        ({"every": 2}, "gives itself; use `hold`"),
+        ({"noise": {"tau": 0.1}}, "use noise in `observation` or `forces`"),
+        ({"events": on.Event(lambda t, q, v: q[0])}, "use `terminated`"),
+        ({"dtype": int}, "`dtype` must be a type of real numbers"),
+        ({"observation": lambda q, v: q + 1j}, "`observation` returned complex128"),
+        ({"parameters": [1.0]}, "`parameters` must be a dictionary"),
         ({"reward": lambda q, v: q[:, 0]}, r"is called with \(q, v, tau\), but takes \(q, v\)"),
     ):
         with pytest.raises(on.OrdernError, match=message):
@@ -190,9 +204,22 @@ def test_wrong_arguments_are_named():
         env.reset(seed=0)
         with pytest.raises(on.ArgumentError, match=message):
             env.step(np.zeros((4, 2)))
-    with pytest.raises(on.ArgumentError, match="reset_mask has shape"):
+    with pytest.raises(on.ArgumentError, match=r"reset_mask has bool \(1,\)"):
         env.reset(options={"reset_mask": [True]})
+    with pytest.raises(on.ArgumentError, match=r"`observation` returned an array of shape \(4, 2\); give \(4, 4\)"):
+        steps_of(robot, observation=lambda q, v: q if v.any() else np.concatenate([q, v], axis=-1))
+    with pytest.raises(on.ArgumentError, match="`observation` returned nan in column 1 for environment 2"):
+        steps_of(robot, observation=lambda q, v: np.where(np.indices(q.shape).sum(0) == 3, np.nan, q))
+    with pytest.raises(on.ArgumentError, match="an Env has no `autoreset`"):
+        on.gym.Env(robot, **arguments(autoreset="same-step"))
     env = on.gym.VectorEnv(robot, 4, **arguments(reward=lambda q, v, tau: 0.0))
+    for seed in (-1, 1.5, "a", [0, 1, 2, -3], [0, 1, 2, "a"]):
+        with pytest.raises(on.ArgumentError, match="whole number"):
+            env.reset(seed=seed)
+    with pytest.raises(on.ArgumentError, match="the first reset begins all"):
+        env.reset(seed=0, options={"reset_mask": np.arange(4) < 2})
+    with pytest.raises(on.UnknownNameError, match="Did you mean 'reset_mask'"):
+        env.reset(options={"mask": np.ones(4, bool)})
     with pytest.raises(on.ArgumentError, match="before step"):
         env.step(np.zeros((4, 2)))
     env.reset(seed=0)

@@ -13,10 +13,10 @@ import pytest
 
 import ordern as on
 from ordern import plot
+from ordern.model.units import coordinate_units
 from ordern.plot.curves import balance, ends, smooth
 from ordern.plot.matrix import coupled
 from ordern.plot.style import FAINT
-from ordern.plot.units import coordinate_units
 from tests.random_models import random_robot
 from tests.tolerances import HUNG, ROUNDING
 

@@ -80,10 +80,11 @@ def run(args: argparse.Namespace) -> int:
         raise
     failed = outcome.failures()
     report: dict[str, Any] = {"robot": study.robot.name, "members": outcome.members, "seconds": outcome.seconds}
-    report |= {"failed": len(failed), "output": None if out is None else str(out)}
+    report |= {"earlier": outcome.earlier, "failed": len(failed), "output": None if out is None else str(out)}
     report["reductions"] = {name: asdict(x) for name, x in outcome.reductions.items()}
-    rate = outcome.members / max(outcome.seconds, 1e-9)
-    lines = [repr(outcome), f"  {rate:,.0f} members per second"]
+    lines, run_now = [repr(outcome)], outcome.members - outcome.earlier
+    if run_now:
+        lines.append(f"  {run_now / max(outcome.seconds, 1e-9):,.0f} members per second")
     show(args, report, lines)
     if failed:
         first, reason = next(iter(failed.items()))

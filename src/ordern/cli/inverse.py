@@ -157,7 +157,7 @@ def _summary(result: Result) -> list[dict[str, Any]]:
     """Return for each freedom: the largest force and its time, the root mean square, the limit."""
     import numpy as np
 
-    from ..plot.units import coordinate_units
+    from ..model.units import coordinate_units
 
     robot, t, tau = result.robot, result.t, result.tau
     peak = np.abs(tau).argmax(axis=0)

@@ -37,22 +37,12 @@ _LEAST_BLOCK, _MOST_BLOCK = 64, 2**13
 _SIMULATED_BLOCK = 16
 _SHAPES = {"com": (3,), "inertia": (6,), "added_inertia": (21,), "placement": (3,)}
 """Numbers of one body, joint or frame in a parameter, where they are several."""
-_OWN = (
-    "q0",
-    "v0",
-    "tau",
-    "steps",
-    "dt",
-    "every",
-    "policy",
-    "threads",
-    "out",
-    "seed",
-    "until",
-    "progress",
-    "checkpoint",
-)
-"""Settings of `rollout` and `simulate` that an ensemble gives itself."""
+_OWN = {
+    **{"q0": "`starts`", "v0": "`starts`", "tau": "`forces` or `controller`", "policy": "`controller`"},
+    **{"every": "on.keep.series(every=...)", "checkpoint": "`out` of `run`", "out": "`out` of `run`"},
+    **{"threads": "`workers` of `run`", "device": "`engine` of `run`", "progress": "`progress` of `run`"},
+}
+"""Settings of `rollout` and `simulate` that an ensemble gives itself, and what users give in their place."""
 
 
 class Ensemble:
@@ -149,7 +139,9 @@ class Ensemble:
         name = "rollout" if self.steps is not None else "simulate"
         for setting in self.settings:
             if setting in _OWN:
-                raise ArgumentError(f"Ensemble: {setting!r} is a setting of {name} that the ensemble gives itself")
+                raise ArgumentError(
+                    f"Ensemble: {setting!r} is a setting of {name} that the ensemble gives itself; give {_OWN[setting]}"
+                )
         _require_known(self.settings, name)
         if self.until is None and not self.event_names and any(x.name == "events" for x in self.kept):
             raise ArgumentError(
@@ -160,6 +152,9 @@ class Ensemble:
             x.require(self.event_names)
         if self.until is not None and any(n != 1 for n in self._asked()):
             raise ArgumentError("Ensemble: `every` counts steps of a rollout; with `until`, `dt` separates the samples")
+        longest = max(self._asked(), default=0)
+        if self.steps is not None and longest > self.steps:
+            raise ArgumentError(f"Ensemble: `keep` has every={longest}, more than the {self.steps} steps of a member")
 
     @cached_property
     def event_names(self) -> tuple[str, ...]:
@@ -385,7 +380,12 @@ def _fields() -> tuple[str, ...]:
 def parameter_quantities(parameters: Mapping[str, Any] | None) -> list[Quantity]:
     """Return the parameters that vary, each by the name of its field and of its body or joint."""
     found = []
-    for field, given in (parameters or {}).items():
+    parameters = {} if parameters is None else parameters
+    if not isinstance(parameters, Mapping):
+        raise ArgumentError(
+            f"Ensemble: `parameters` must be a dictionary such as {{'mass': {{'link7': ...}}}}, not {parameters!r}"
+        )
+    for field, given in parameters.items():
         if field not in _fields():
             raise unknown_name("parameter", field, _fields(), "the parameters that vary")
         if field == "gravity":

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "estimate"]
 
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
-_TRIED = 0.2
-"""Seconds for which members are tried."""
+_TRIED = 0.05
+"""Seconds for which members are tried, at least."""
+_TOGETHER = 16
+"""Members of a rollout that are tried at first: fewer would not fill the vectors of the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,15 @@ def estimate(study: Ensemble, store: Store) -> Estimate:
             store.journal.require(store.path, study.parts | dict(store.kind))
             done = len(store.journal.done(study.key))
         columns = columns_of(study)
-        count, took = 1, 0.0
+        run_block(study, 0, 1)  # loads or compiles the code of all that is kept, once for all members
+        most = min(study.block, study.members)
+        count, took = (1 if study.steps is None else min(_TOGETHER, most)), 0.0
         while True:
-            count = min(count, study.block, study.members)
             started = time.perf_counter()
             run_block(study, 0, count)
             took = time.perf_counter() - started
-            if took >= _TRIED / 4 or count == min(study.block, study.members):
+            if took >= _TRIED or count == most:
                 break
-            count *= 4
+            count = min(4 * count, most)
     size = sum(math.prod(x.shape) * x.dtype.itemsize for x in columns.values())
     return Estimate(study.members, study.blocks, took / count * study.members, size * study.members, done)

@@ -51,6 +51,17 @@ class Kind:
 
     dims: tuple[str, ...] = ()
     unit: str = ""
+    columns: str = ""
+    """"q", "v" or "tau" if its last dimension has the units of these, which joints decide."""
+
+
+_POSITIONS = Kind(("position",), columns="q")
+_VELOCITIES = Kind(("velocity",), columns="v")
+_FORCES = Kind(("velocity",), columns="tau")
+
+
+def _over_time(kind: Kind) -> Kind:
+    return Kind(("time", *kind.dims), kind.unit, kind.columns)
 
 
 class Kept(ABC):
@@ -84,7 +95,7 @@ class _Final(Kept):
         return {"q_final": members.q_final, "v_final": members.v_final}
 
     def kind(self, array: str) -> Kind:
-        return Kind(("position" if array == "q_final" else "velocity",))
+        return _POSITIONS if array == "q_final" else _VELOCITIES
 
 
 class _Series(Kept):
@@ -98,7 +109,7 @@ class _Series(Kept):
         return {"q": members.q[:, some], "v": members.v[:, some]}
 
     def kind(self, array: str) -> Kind:
-        return Kind(("time", "position" if array == "q" else "velocity"))
+        return _over_time(_POSITIONS if array == "q" else _VELOCITIES)
 
 
 class _Forces(Kept):
@@ -111,7 +122,7 @@ class _Forces(Kept):
         return {"tau": members.tau[:, members.every(self.every or 1)]}
 
     def kind(self, array: str) -> Kind:
-        return Kind(("time", "velocity"))
+        return _over_time(_FORCES)
 
 
 class _Energy(Kept):
@@ -132,7 +143,7 @@ class _Drawn(Kept):
         return {f"drawn.{name}": np.broadcast_to(x, (count, *x.shape[1:])) for name, x in members.drawn.items()}
 
     def kind(self, array: str) -> Kind:
-        return Kind({"drawn.q": ("position",), "drawn.v": ("velocity",), "drawn.forces": ("velocity",)}.get(array, ()))
+        return {"drawn.q": _POSITIONS, "drawn.v": _VELOCITIES, "drawn.forces": _FORCES}.get(array, Kind())
 
 
 class _Events(Kept):
@@ -167,7 +178,7 @@ class _Crossing(Kept):
         return found | ({f"{self.event}_q": one.q, f"{self.event}_v": one.v} if self.state else {})
 
     def kind(self, array: str) -> Kind:
-        kinds = {"time": Kind((), "s"), "q": Kind(("position",)), "v": Kind(("velocity",))}
+        kinds = {"time": Kind((), "s"), "q": _POSITIONS, "v": _VELOCITIES}
         return kinds.get(array.removeprefix(f"{self.event}_"), Kind())
 
 
@@ -222,7 +233,7 @@ def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", e
         raise ArgumentError(f"value: the name must consist of letters, digits and _, not {name!r}")
     if not callable(of) and not isinstance(of, str):
         raise ArgumentError(f"value {name!r}: give a function of members, or the name of a quantity, not {of!r}")
-    return _Value(name, of, unit, every)
+    return _Value(name, of, unit, None if every is None else whole_number(every, f"value {name!r}: `every`", 1))
 
 
 def events() -> Kept:

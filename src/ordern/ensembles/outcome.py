@@ -12,7 +12,7 @@ from ..arguments import AnyArray
 from ..errors import unknown_name
 from ..records import dataclass
 from ..screen.progress import lasting
-from .stores import Store
+from .stores import Store, attributes
 from .zarr_store import Zarr
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Outcome:
     """Why members failed, by their numbers."""
     seconds: float
     """The time of the last run."""
+    earlier: int = 0
+    """The number of members that earlier runs had done."""
 
     def __getitem__(self, name: str) -> Any:
         """Return an array with a row for each member, or the answer of a reduction."""
@@ -82,8 +84,10 @@ class Outcome:
         if isinstance(self.store, Zarr):
             found = xr.open_zarr(str(self.store.path), consolidated=False)
         else:
-            columns = self.store.columns
-            found = xr.Dataset({x: (("member", *columns[x].dims), self[x]) for x in self.store.names()})
+            columns = {x: self.store.columns[x] for x in self.store.names()}
+            found = xr.Dataset(
+                {name: (("member", *x.dims), self[name], attributes(self.study, x)) for name, x in columns.items()}
+            )
             times = self._times
             found = found if times is None else found.assign_coords(time=("time", times, {"units": "s"}))
         labels = {dim: self.study.labels(dim) for dim in found.dims}
@@ -109,7 +113,8 @@ class Outcome:
         return pd.DataFrame(self.columns()).rename_axis("member")
 
     def __repr__(self) -> str:
-        lines = [f"{self.members:,} runs of {self.study.robot.name!r} in {lasting(self.seconds)}"]
+        earlier = f", {self.earlier:,} of them done before," if self.earlier else ""
+        lines = [f"{self.members:,} runs of {self.study.robot.name!r}{earlier} in {lasting(self.seconds)}"]
         if self.reasons:
             common = Counter(self.reasons.values()).most_common(1)[0][0]
             lines.append(f"{len(self.reasons):,} failed, most of them because: {common}")

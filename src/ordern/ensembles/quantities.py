@@ -72,7 +72,8 @@ def quantity(name: str, shape: tuple[int, ...], given: Any) -> Quantity:
             ) from None
         if not np.isfinite(given).all():
             where = np.argwhere(~np.isfinite(given))[0].tolist()
-            raise ArgumentError(f"Ensemble: {name} must be finite, but {name}{where} is {given[tuple(where)]}")
+            entry = f"{name}{where}" if where else "it"
+            raise ArgumentError(f"Ensemble: {name} must be finite, but {entry} is {given[tuple(where)]}")
         if given.ndim == 0 and shape:
             given = np.broadcast_to(given, shape)
         if given.shape[max(0, given.ndim - len(shape)) :] != shape or given.ndim > len(shape) + 1:
@@ -184,4 +185,7 @@ def required_members(given: Mapping[str, Quantity], members: Any) -> int:
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name}: {n}" for name, n in counts.items())
         raise ArgumentError(f"Ensemble: the numbers of members differ ({listed})")
-    return next(iter(counts.values()))
+    [(name, count)] = list(counts.items())[:1]
+    if not count:
+        raise ArgumentError(f"Ensemble: {name} has no rows, so that there are no members")
+    return count

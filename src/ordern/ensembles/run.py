@@ -73,7 +73,8 @@ def run(
     store.finish(study, members, list(failures))
     if store.journal is not None:
         store.journal.clean(store.path)
-    outcome = Outcome(study, store, members, runner.answers(), failures, time.monotonic() - started)
+    seconds, earlier = time.monotonic() - started, min(runner.earlier, members)
+    outcome = Outcome(study, store, members, runner.answers(), failures, seconds, earlier)
     if table is not None:
         _write_csv(outcome, table)
     return outcome
@@ -135,7 +136,9 @@ class _Runner:
             self._done[list(self._stored)] = True
             self._failures = store.journal.failures(study.key)
         self._blocks_per_shard = 1
-        self._tell = Telling(told, study.members, self._members())
+        self.earlier = self._members()
+        """The number of members that earlier runs did."""
+        self._tell = Telling(told, study.members, self.earlier)
 
     def _members(self) -> int:
         """Return the number of members that are done."""

@@ -18,7 +18,7 @@ from .work import Block, Column
 if TYPE_CHECKING:
     from .ensemble import Ensemble
 
-__all__ = ["JOURNAL", "Memory", "Store", "about", "pyarrow"]
+__all__ = ["JOURNAL", "Memory", "Store", "about", "attributes", "pyarrow"]
 
 JOURNAL = ".journal"
 """The journal of `falls.zarr` is the folder `falls.zarr.journal`."""
@@ -102,6 +102,17 @@ def about(study: Ensemble) -> dict[str, Any]:
         "study": repr(study),
         "key": study.key,
     }
+
+
+def attributes(study: Ensemble, x: Column) -> dict[str, Any]:
+    """Return the units of an array, and the labels along its axes: in Zarr, text has no arrays of its own."""
+    found: dict[str, Any] = {}
+    if isinstance(x.unit, tuple):
+        found[f"{x.dims[-1]}_units"] = list(x.unit)
+    elif x.unit:
+        found["units"] = x.unit
+    labels = {dim: study.labels(dim) for dim in x.dims}
+    return found | {f"{dim}_labels": list(names) for dim, names in labels.items() if names is not None}
 
 
 def pyarrow() -> tuple[Any, Any]:

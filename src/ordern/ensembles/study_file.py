@@ -103,11 +103,11 @@ def _ensemble(path: Path, given: dict[str, Any], load: Callable[[str], Robot]) -
         field: {name: _value(x, f"parameters.{field}.{name}") for name, x in named.items()}
         if isinstance(named, Mapping) and field != "gravity"
         else _value(named, f"parameters.{field}")
-        for field, named in given.get("parameters", {}).items()
+        for field, named in _table(given, "parameters").items()
     }
-    starts = {name: _value(x, f"starts.{name}") for name, x in given.get("starts", {}).items()}
+    starts = {name: _value(x, f"starts.{name}") for name, x in _table(given, "starts").items()}
     forces = None if given.get("forces") is None else _value(given["forces"], "forces")
-    stop = precise(**given["stop"]) if "stop" in given else None
+    stop = _rule(_table(given, "stop")) if "stop" in given else None
     if "events" in given:
         plain["events"] = [_event(x) for x in _listed(given["events"])]
     return Ensemble(robot, starts=starts, parameters=parameters, forces=forces, keep=keep, stop=stop, **plain)
@@ -117,6 +117,21 @@ def _text(name: str, x: Any) -> str | None:
     if x is not None and not isinstance(x, str):
         raise ArgumentError(f"{name} must be text in quotes, not {x!r}")
     return x
+
+
+def _table(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a table of the file; an empty one if it is not there."""
+    found = given.get(name, {})
+    if not isinstance(found, Mapping):
+        raise ArgumentError(f"{name} must be a table, [{name}] with lines below it, not {found!r}")
+    return found
+
+
+def _rule(table: Mapping[str, Any]) -> Any:
+    try:
+        return precise(**table)
+    except TypeError as e:
+        raise ArgumentError(f'stop: give name = "energy_change_moments" and error = 0.01: {e}') from None
 
 
 def _listed(x: Any) -> list[Any]:

@@ -7,6 +7,7 @@ import math
 import re
 import time
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..arguments import AnyArray
 from ..errors import ArgumentError, OrdernError, UnknownNameError
+from ..model.units import coordinate_units
 from ..records import dataclass
 from .member_events import copy_events, no_events, note_events
 from .members import Members, sampled
@@ -23,12 +25,15 @@ from .reductions import State
 if TYPE_CHECKING:
     from ..robot import Robot
     from .ensemble import Ensemble
+    from .keep import Kind
 
 __all__ = ["Block", "Column", "columns_of", "run_block"]
 
 
 _FIRST_TRIALS, _TRIALS = 8, 64
 """Members that are tried before an ensemble begins: the first ones, and if they fail others, over all members."""
+_NAMES_OF_STORES = ("member", "t", "time")
+"""Names that files of results have for the numbers of members, and for times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ class Column:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     dims: tuple[str, ...]
-    unit: str
+    unit: str | tuple[str, ...]
+    """The unit, or those along its last axis if they differ."""
     times: AnyArray | None
     """The times along its axis "time"."""
 
@@ -68,8 +74,23 @@ def columns_of(study: Ensemble) -> dict[str, Column]:
             dims = kind.dims if len(kind.dims) == len(shape) else tuple(f"{name}_{k}" for k in range(len(shape)))
             times = members.t[members.every(kept.every or 0)] if "time" in dims else None
             dtype = np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
-            found[name] = Column(shape, dtype, dims, kind.unit, times)
+            _require_free(name, found)
+            found[name] = Column(shape, dtype, dims, _unit(study, kind), times)
+    for reduction in study.reductions:
+        _require_free(reduction.name, found)
     return found
+
+
+def _unit(study: Ensemble, kind: Kind) -> str | tuple[str, ...]:
+    """Return the unit of an array; those of its columns if they differ."""
+    units = coordinate_units(study.robot, kind.columns) if kind.columns else (kind.unit,)
+    return units[0] if len(set(units)) == 1 else units
+
+
+def _require_free(name: str, taken: Iterable[str]) -> None:
+    """Raise if a result has a name that another one has, or that stores use."""
+    if name in taken or name in _NAMES_OF_STORES:
+        raise ArgumentError(f"Ensemble: `keep` gives the name {name!r} to a result, but another one has it; rename it")
 
 
 def _tried(study: Ensemble) -> Members:
@@ -152,7 +173,7 @@ def _rolled(
     steered = settings.get("noise") is not None or study.controller is not None
     forces = np.full_like(v, math.nan) if steered else None
     if steered:
-        settings |= {"policy": study.fresh_controller(), "seed": [study.seed, first]}
+        settings["policy"] = study.fresh_controller()
 
     def roll(start: int, end: int) -> None:
         some = slice(start, end)
@@ -163,7 +184,8 @@ def _rolled(
             if tau is not None and tau.ndim == 2:  # constant in time
                 tau = tau[:, None]
             into = None if steered else (q[some], v[some])
-            run = robot.rollout(q0, v0, tau, study.steps, study.dt, out=into, **settings)
+            seed = [study.seed, first + start]  # of noise, which no two parts of a block share
+            run = robot.rollout(q0, v0, tau, study.steps, study.dt, out=into, seed=seed, **settings)
             if forces is not None:
                 q[some], v[some], forces[some] = run.q, run.v, run.tau
             copy_events(events, some, run.events)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from .journal import Journal
-from .stores import JOURNAL, Store, about
+from .stores import JOURNAL, Store, about, attributes
 from .work import Block, Column
 
 if TYPE_CHECKING:
@@ -38,12 +38,7 @@ class Zarr(Store):
                 name, shape=(study.members, *x.shape), chunks=(study.block, *(max(1, n) for n in x.shape)),
                 dtype=x.dtype, dimension_names=("member", *x.dims), fill_value=_fill(x.dtype), overwrite=True,
             )  # fmt: skip
-            if x.unit:
-                made.attrs["units"] = x.unit
-            for dim in x.dims:
-                labels = study.labels(dim)
-                if labels is not None:  # text has no specification in version 3 of the format
-                    made.attrs[f"{dim}_labels"] = list(labels)
+            made.attrs.update(attributes(study, x))
             if x.times is not None and "time" not in group:
                 times = group.create_array("time", shape=x.times.shape, dtype=x.times.dtype, dimension_names=("time",))
                 times[:] = x.times

@@ -53,7 +53,7 @@ def stable_baselines3(env: VectorEnv) -> Any:
             env.close()
 
         def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-            found = getattr(env, attr_name, None)
+            found = getattr(env, attr_name)
             return [found for _ in self._get_indices(indices)]
 
         def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from ..arguments import AnyArray, choice, finite, real, whole_number
-from ..errors import ArgumentError
+from ..errors import ArgumentError, unknown_name
 from .world import World
 
 if TYPE_CHECKING:
@@ -79,17 +79,26 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     def reset(self, *, seed: Any = None, options: Mapping[str, Any] | None = None) -> tuple[AnyArray, dict[str, Any]]:
         """Begin an episode in every environment; in those of the mask `options["reset_mask"]` if it is given.
 
-        `seed` is a whole number, or a list with one for each environment; without it, episodes go on with new numbers.
+        `seed` is a whole number, or a list with one for each environment; without it, or where it is None, episodes go
+        on with new numbers. Environments outside the mask keep theirs.
         """
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        seeds = _seeds(seed, self.num_envs)
+        super().reset(seed=seeds[0] if isinstance(seed, (int, np.integer)) else None)
         which = np.ones(self.num_envs, bool)
+        _require_options(options, "reset_mask")
         if options is not None and "reset_mask" in options:
-            which = np.asarray(options["reset_mask"], bool)
-            if which.shape != (self.num_envs,):
-                raise ArgumentError(f"gym: the reset_mask has shape {which.shape}; give ({self.num_envs},)")
-        if seed is not None or not self._seeded:
-            self.world.seed(_seeds(seed, self.num_envs, self.np_random))
+            which = np.asarray(options["reset_mask"])
+            if which.shape != (self.num_envs,) or which.dtype != bool:
+                raise ArgumentError(
+                    f"gym: the reset_mask has {which.dtype} {which.shape}; give True or False for each of "
+                    f"{self.num_envs} environments"
+                )
+        if not self._seeded:
+            if not which.all():
+                raise ArgumentError("gym: the first reset begins all environments; give the reset_mask later")
+            seeds = [int(self.np_random.integers(2**62)) if x is None else x for x in seeds]
             self._seeded = True
+        self.world.seed({k: x for k, x in enumerate(seeds) if x is not None and which[k]})
         self.world.begin(which)
         self._ended &= ~which
         return self.world.observations(), {}
@@ -132,6 +141,8 @@ class Env(gymnasium.Env):  # type: ignore[misc]
 
     def __init__(self, robot: Robot, **arguments: Any) -> None:
         self.render_mode = None
+        if "autoreset" in arguments:
+            raise ArgumentError("gym: an Env has no `autoreset`: call reset() when an episode is over")
         self._batch = VectorEnv(robot, 1, **arguments, autoreset="disabled")
         self.observation_space = self._batch.single_observation_space
         self.action_space = self._batch.single_action_space
@@ -140,8 +151,9 @@ class Env(gymnasium.Env):  # type: ignore[misc]
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[AnyArray, dict[str, Any]]:
         """Begin an episode; the same `seed` gives the same episodes. There are no `options`."""
-        super().reset(seed=seed)
+        _require_options(options)
         seen, infos = self._batch.reset(seed=seed)
+        super().reset(seed=seed)
         return seen[0], infos
 
     def step(self, action: AnyArray) -> tuple[AnyArray, float, bool, bool, dict[str, Any]]:
@@ -155,24 +167,30 @@ class Env(gymnasium.Env):  # type: ignore[misc]
 
 
 def _spaces(world: World) -> tuple[Any, Any]:
-    count = world.observations().shape[1]
+    count = world.observed().shape[1]  # the first state may be one that no episode sees
     box = gymnasium.spaces.Box
     actions = box(-1.0, 1.0, (world.actions,), np.float32)
     return box(-np.inf, np.inf, (count,), world.dtype.type), actions
 
 
-def _seeds(seed: Any, count: int, rng: np.random.Generator) -> list[int]:
-    """Return a seed for each environment: seed, seed + 1 ..., as given, or random."""
+def _seeds(seed: Any, count: int) -> list[int | None]:
+    """Return a seed for each environment: seed, seed + 1 ..., or as given; None where there is none."""
+    what = "gym: `seed`, a whole number or one for each environment,"
     if seed is None:
-        return [int(x) for x in rng.integers(2**62, size=count)]
-    if isinstance(seed, (int, np.integer)):
-        return [int(seed) + k for k in range(count)]
-    if isinstance(seed, str):
-        raise ArgumentError(f"gym: `seed` must be a whole number, or one for each environment, not {seed!r}")
-    found = list(seed)
-    if len(found) != count:
-        raise ArgumentError(f"gym: {len(found)} seeds were given for {count} environments")
-    return [int(rng.integers(2**62)) if x is None else int(x) for x in found]
+        return [None] * count
+    if not isinstance(seed, (list, tuple, np.ndarray)) or np.ndim(seed) == 0:
+        first = whole_number(seed, what, 0)
+        return [first + k for k in range(count)]
+    if len(seed) != count:
+        raise ArgumentError(f"gym: {len(seed)} seeds were given for {count} environments")
+    return [None if x is None else whole_number(x, what, 0) for x in seed]
+
+
+def _require_options(options: Mapping[str, Any] | None, *known: str) -> None:
+    """Raise for options of `reset` that an environment does not have."""
+    for name in options or {}:
+        if name not in known:
+            raise unknown_name("option", name, known, "reset")
 
 
 def _objects(seen: AnyArray, over: AnyArray) -> AnyArray:

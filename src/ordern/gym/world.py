@@ -55,7 +55,7 @@ class World:
         settings: dict[str, Any],
     ) -> None:
         require_one_robot(robot, "gym")
-        self.robot, self.count, self.dtype = robot, count, np.dtype(dtype)
+        self.robot, self.count, self.dtype = robot, count, _floating(dtype)
         given = {"reward": reward, "observation": observation, "terminated": terminated, "forces": forces}
         for name, function in given.items():
             if function is not None:
@@ -80,8 +80,10 @@ class World:
         self._varied = [x.name for x in varied if isinstance(x.given, Distribution)]
         self._fixed = [x.name for x in varied if not isinstance(x.given, Distribution)]
         self._require_drawable()
-        self._seeds: list[int] = []
-        self._later: list[list[dict[str, AnyArray]]] = []
+        self._seen: int | None = None
+        """How many numbers an observation has, once there was one."""
+        self._seeds: list[int] = [0] * count
+        self._later: list[list[dict[str, AnyArray]]] = [[] for _ in range(count)]
         """What is drawn for coming episodes of each environment, the next one last."""
         self._episodes = np.zeros(count, np.int64)
         self.steps = np.zeros(count, np.int64)
@@ -104,11 +106,10 @@ class World:
         """The number of actions: one for each motor."""
         return len(self._motors)
 
-    def seed(self, seeds: list[int]) -> None:
-        """Begin anew with a seed for each environment."""
-        self._seeds = seeds
-        self._episodes[:] = 0
-        self._later = [[] for _ in range(self.count)]
+    def seed(self, seeds: Mapping[int, int]) -> None:
+        """Give some environments, by their numbers, new seeds: their episodes are counted anew."""
+        for k, x in seeds.items():
+            self._seeds[k], self._episodes[k], self._later[k] = x, 0, []
 
     def begin(self, which: NDArray[np.bool_]) -> None:
         """Begin a new episode in some environments."""
@@ -152,15 +153,33 @@ class World:
         self._renewed[:] = False
         return self._variant
 
-    def observations(self) -> AnyArray:
-        """Return what a policy sees of all environments."""
+    def observed(self) -> AnyArray:
+        """Return what `observation` returns, a row of real numbers for each environment."""
         seen = np.asarray(self._observation(self.q, self.v))
-        if seen.ndim != 2 or len(seen) != self.count:
+        if seen.ndim != 2 or len(seen) != self.count or self._seen not in (None, seen.shape[1]):
+            numbers = "numbers" if self._seen is None else self._seen
             raise ArgumentError(
-                f"gym: `observation` returned an array of shape {seen.shape}; give ({self.count}, numbers), a row for "
-                "each environment"
+                f"gym: `observation` returned an array of shape {seen.shape}; give ({self.count}, {numbers}), a row "
+                "for each environment"
             )
-        return seen.astype(self.dtype)
+        if seen.dtype.kind not in "biuf":
+            raise ArgumentError(f"gym: `observation` returned {seen.dtype}; give real numbers")
+        self._seen = seen.shape[1]
+        return seen
+
+    def observations(self) -> AnyArray:
+        """Return what a policy sees of all environments: finite numbers."""
+        seen = self.observed()
+        with np.errstate(over="ignore"):
+            found = seen.astype(self.dtype)
+        fine = np.isfinite(found)
+        if not fine.all():
+            k, column = np.argwhere(~fine)[0].tolist()
+            raise ArgumentError(
+                f"gym: `observation` returned {seen[k, column]} in column {column} for environment {k}; give numbers "
+                f"that are finite in {self.dtype}"
+            )
+        return found
 
     def advance(
         self, actions: AnyArray, frozen: NDArray[np.bool_]
@@ -178,7 +197,8 @@ class World:
             tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
         run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, every=self.hold, **self._settings)
         q, v = run.q[:, -1], run.v[:, -1]
-        lost = ~(np.isfinite(q).all(-1) & np.isfinite(v).all(-1))
+        with np.errstate(over="ignore"):  # numbers that are too large for observations count as infinite
+            lost = ~np.isfinite(_states(q, v).astype(self.dtype)).all(-1)
         keep = frozen | lost
         self.q = np.where(keep[:, None], self.q, q)
         self.v = np.where(keep[:, None], self.v, v)
@@ -209,8 +229,15 @@ _CALLS = {
     "reward": ("q", "v", "tau"), "observation": ("q", "v"), "terminated": ("q", "v"), "forces": ("q", "v", "actions"),
 }  # fmt: skip
 """The arguments of the functions that users give."""
-_OWN = ("q0", "v0", "tau", "steps", "every", "out")
-"""Settings of `rollout` that an environment gives itself."""
+_OWN = {
+    **{"q0": "`starts`", "v0": "`starts`", "tau": "actions, or `forces`", "steps": "`hold`", "every": "`hold`"},
+    **{"policy": "`forces`", "noise": "noise in `observation` or `forces`", "seed": "reset(seed=...)"},
+    **{"events": "`terminated`", "progress": "a function of your own", "out": "the arrays that step returns"},
+}
+"""Settings of `rollout` that an environment gives itself, and what users have in their place.
+
+`noise` would draw the same numbers in each control step, which is a rollout of its own.
+"""
 
 
 def _require_function(name: str, function: Any) -> None:
@@ -232,13 +259,24 @@ def _require_settings(settings: Mapping[str, Any]) -> None:
     """Raise for settings that `rollout` does not have, or that an environment gives itself."""
     from ..robot import Robot
 
-    known = [x for x in inspect.signature(Robot.rollout).parameters if x not in ("self", "dt", *_OWN)]
+    known = [x for x in inspect.signature(Robot.rollout).parameters if x not in ("self", *_ARGUMENTS, *_OWN)]
     for name in settings:
         if name in _OWN:
-            raise ArgumentError(f"gym: {name!r} is a setting of rollout that the environment gives itself")
+            raise ArgumentError(
+                f"gym: {name!r} is a setting of rollout that the environment gives itself; use {_OWN[name]}"
+            )
         if name not in known:
             hint = "Environments draw no pictures; robot.view(q) shows a state" if name == "render_mode" else ""
             raise unknown_name("setting", name, (*_ARGUMENTS, *known), "gym", hint)
+
+
+def _floating(dtype: Any) -> np.dtype[Any]:
+    """Return the type of observations."""
+    with contextlib.suppress(TypeError):
+        found: np.dtype[Any] = np.dtype(dtype)
+        if found.kind == "f":
+            return found
+    raise ArgumentError(f"gym: `dtype` must be a type of real numbers, such as numpy.float32, not {dtype!r}")
 
 
 def _states(q: AnyArray, v: AnyArray) -> AnyArray:

@@ -10,9 +10,9 @@ import numpy as np
 from ..arguments import Array
 from ..errors import ArgumentError
 from ..model import BASE
+from ..model.units import coordinate_units, unit_of
 from ..records import dataclass
 from ..simulate.results.series import TRACKED, columns, labels
-from .units import coordinate_units, unit_of
 
 if TYPE_CHECKING:
     from ..robot import Robot

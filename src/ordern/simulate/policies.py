@@ -61,7 +61,7 @@ class Policy:
         answer = self.call(t, read_only(q), read_only(v))
         try:
             tau = np.asarray(answer)
-            if tau.dtype.kind not in "biuf":
+            if tau.dtype.kind not in "biuf" or (tau.ndim and tau.shape[-1] != v.shape[-1]):
                 raise TypeError
             tau = np.broadcast_to(tau, v.shape).astype(v.dtype)
         except (TypeError, ValueError, RuntimeError):  # the last one: a tensor that requires gradients

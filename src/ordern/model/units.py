@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import joints
 from ..joints import Joint
-from ..model import Model
+from .model import Model
 
 __all__ = ["coordinate_units", "unit_of"]
 
