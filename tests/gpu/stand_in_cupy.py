@@ -58,8 +58,6 @@ def stand_in_cupy(gpu: StandIn) -> Any:
     module: Any = ModuleType("cupy")
     module.ndarray, module.empty, module.asarray = ndarray, empty, asarray
     module.ascontiguousarray = lambda x: asarray(x.get())
-    module.cuda = SimpleNamespace(
-        Device=nullcontext, get_current_stream=lambda: SimpleNamespace(ptr=stream.handle)
-    )
+    module.cuda = SimpleNamespace(Device=nullcontext, get_current_stream=lambda: SimpleNamespace(ptr=stream.handle))
     module.stream = stream
     return module

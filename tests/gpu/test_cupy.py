@@ -43,6 +43,8 @@ def test_answers_are_computed_in_the_stream_of_cupy(gpu: StandIn, cupy: Any) -> 
     assert {stream for _, stream in gpu.launched} == {cupy.stream.handle}
     with pytest.raises(on.ArgumentError, match="has float16; on a GPU, give float32 or float64"):
         kernel(cupy.ndarray(out._block, (20, 2), (4, 2), "float16"), *there[1:])
+    with pytest.raises(on.ArgumentError, match="several numbers of `out` are one in memory"):
+        kernel(*there, out=cupy.ndarray(out._block, (20, 2), (0, 8), "float64"))
     with pytest.raises(on.ArgumentError, match="`out` overlaps an argument"):
         kernel(*there, out=there[0])
 
