@@ -58,8 +58,8 @@ class ArrayKernel:
         a = self.arguments
         if not all(map(is_here, given)):
             raise ArgumentError(
-                f"{self.asking} by the method {self.kernel.algorithm.name!r} takes NumPy arrays, and copies them to the "
-                "GPU; the default method takes arrays that are there"
+                f"{self.asking} by the method {self.kernel.algorithm.name!r} takes NumPy arrays, and copies them to "
+                "the GPU; the default method takes arrays that are there"
             )
         arrays, dtype = a.checked(given, out, None)
         if dtype is not SINGLE and dtype is not DOUBLE:

@@ -181,8 +181,8 @@ class _Differentiable(_SingleLevelFunction):  # type: ignore[misc]
             return None
         if hasattr(ctx.operator, "function"):
             raise ArgumentError(
-                "second derivatives of rollouts are by reverse mode: take torch.func.jacrev(torch.func.jacrev(f)) in "
-                "the place of torch.func.hessian(f), or jacrev(jacfwd(f))"
+                "second derivatives of rollouts are by reverse mode: in the place of torch.func.hessian(f), take "
+                "jacrev(jacrev(f)) or jacrev(jacfwd(f))"
             )
         push = plan(ctx.operator, "push", tuple(x is not None for x in rates[4:]))
         return _called(push, ctx, ctx.saved_tensors, *moving)
