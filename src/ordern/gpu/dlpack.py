@@ -82,13 +82,11 @@ class View:
         return len(self.shape)
 
 
-_python = ctypes.pythonapi
-# these are functions of our own, because others declare the types of those of `ctypes.pythonapi`, each in its way
-_New = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", _python)
-)
-_IsValid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
-_Pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
+_address, _text = ctypes.c_void_p, ctypes.c_char_p
+# functions of our own: others declare types for those of `ctypes.pythonapi`, which all libraries share
+_New = ctypes.PYFUNCTYPE(ctypes.py_object, _address, _text, _address)(("PyCapsule_New", ctypes.pythonapi))
+_IsValid = ctypes.PYFUNCTYPE(ctypes.c_int, _address, _text)(("PyCapsule_IsValid", ctypes.pythonapi))
+_Pointer = ctypes.PYFUNCTYPE(_address, _address, _text)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _NAMES = b"dltensor", b"dltensor_versioned"
 _exports: dict[int, tuple[Any, ...]] = {}
 """Records that others hold, by their addresses, with what they point to."""

@@ -45,8 +45,11 @@ def _libraries(x: Any) -> Iterator[str]:
         parts = x.values() if isinstance(x, Mapping) else x
         if not _NUMBERS.issuperset(map(type, parts)):
             yield from chain.from_iterable(map(_libraries, parts))
-    elif (kind := _of_type(type(x))) is not None:
-        yield kind
+        return
+    kind: Any = type(x)
+    found = _of_type(kind)
+    if found is not None:
+        yield found
 
 
 @lru_cache(maxsize=256)
