@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from ordern.compile.arrays.host import run_program
 from ordern.compile.arrays.launches import constants_of, launches
 from ordern.compile.arrays.program import Apply, Copy, Program, Rows, Table, used
 from ordern.compile.arrays.recorded import _Recorder, record
-from ordern.compile.ptx.array_kernels import written
+from ordern.compile.ptx.array_kernels import array_code, written
 from ordern.compile.ptx.entry import NAME
 from ordern.compile.run.engine import Engine, compile_object
 from ordern.errors import TraceError
 from ordern.robots.generated import chain
 from tests.compile.asking import relative
+from tests.compile.ptx_tools import assemble
 from tests.random_models import Wrist, random_robot
 from tests.tolerances import INVERSION, LONG_CHAIN, SINGLE
 
@@ -97,6 +99,21 @@ def test_kernels_for_gpus_equal_the_sweep(states: int, dtype: str) -> None:
     request = robot.kernel("forward_dynamics", "kalman-scan", way="rolled").request
     found = run_kernels(record(request, dtype), given, dtype)
     assert relative(found, robot.forward_dynamics(*given)) <= (INVERSION if dtype == "float64" else SINGLE)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nvidia.cuda_nvcc")
+@pytest.mark.parametrize(
+    ("dtype", "registers", "spilled", "size"), [("float64", 255, 2100, 71_000), ("float32", 128, 400, 60_000)]
+)
+def test_kernels_for_gpus_assemble(tmp_path: Path, dtype: str, registers: int, spilled: int, size: int) -> None:
+    program = record(on.chain(11).kernel("forward_dynamics", "kalman-scan", way="rolled").request, dtype)
+    steps, _ = launches(program, np.dtype(dtype).itemsize, 1, 0, range(len(constants_of(program, dtype))))
+    kernels = {(x.step.piece.key if isinstance(x.step, Apply) else "copy", x.shape): x for x in steps}
+    for x in kernels.values():
+        found = assemble(array_code(x.step, x.shape, dtype, "sm_90").text, tmp_path)
+        assert found.registers <= registers and found.spilled <= spilled and found.size <= size
+    assert len(kernels) > 5
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from ordern.compile.ptx.program import write_kernel
 from ordern.compile.ptx.spills import spill_schedule
 from ordern.errors import ArgumentError, CompileError
 from ordern.graph import Node, live
+from ordern.worlds.operators import operator_of
 from tests.compile.asking import EVERYTHING, arguments, name_of, relative
 from tests.compile.ptx_tools import assemble, run_here
 from tests.random_models import CUSTOM_JOINTS, Wrist, random_robot
@@ -226,6 +227,36 @@ def test_every_method_assembles(tmp_path: Path, tree: str) -> None:
             for dtype in ("float32", "float64"):
                 found = assemble(ptx_code(kernel.request, dtype).text, tmp_path)
                 assert found.registers <= 255, (question.name, method.name)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nvidia.cuda_nvcc")
+def test_every_question_about_loops_assembles(tmp_path: Path) -> None:
+    robot = on.load("four-bar")
+    count = 0
+    for question in (x for x in questions() if x.loops):
+        for method in methods(question.name):
+            if method.pieces or method.alias_of or (method.refuses is not None and method.refuses(robot)):
+                continue
+            settings = {"moving": frozenset()} if "moving" in question.options else {}
+            request = robot.kernel(question.name, method.name, **settings).request
+            for dtype, registers, size in (("float32", 72, 20_000), ("float64", 96, 31_000)):
+                found = assemble(ptx_code(request, dtype).text, tmp_path)
+                assert found.spilled == 0 and found.registers <= registers and found.size <= size, method.name
+            count += 1
+    assert count >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nvidia.cuda_nvcc")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_derivatives_assemble(tmp_path: Path, dtype: str) -> None:
+    robot = on.load("stanford-arm")
+    for question in ("forward_dynamics", "inverse_dynamics", "integrate"):
+        operator = operator_of(robot.kernel(question))
+        for found in (operator.push("q"), operator.pull("q", "v"), operator.push("q").pull("q")):
+            said = assemble(ptx_code(found.request, dtype).text, tmp_path)
+            assert said.registers <= 255 and said.spilled <= 32 and said.size <= 60_000, found.name
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ordern.compile.run import cache
-from ordern.gpu import code, device, driver, library, rollout
+from ordern.gpu import array_programs, code, device, driver, library, rollout
 
-from .stand_in import StandIn, stand_in_ptx, stand_in_rollout
+from .stand_in import StandIn, stand_in_array, stand_in_ptx, stand_in_rollout
 
 
 class NoCache:
@@ -28,6 +28,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., StandIn]:
     """Return a function that puts a stand-in in the place of the driver."""
     monkeypatch.setattr(code, "ptx_of", stand_in_ptx)
     monkeypatch.setattr(rollout, "rollout_ptx", stand_in_rollout)
+    monkeypatch.setattr(array_programs, "array_code", stand_in_array)
     monkeypatch.setattr(code, "cache", NoCache)
 
     def made(**settings: Any) -> StandIn:

@@ -18,12 +18,15 @@ from typing import Any
 import numpy as np
 
 from ordern.compile.pipeline import Request, load
+from ordern.compile.ptx.array_kernels import written
+from ordern.compile.ptx.entry import NAME
 from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS
+from ordern.compile.run.engine import Engine, compile_object
 from ordern.compile.timeloops.code import ROLLOUT_WORDS, LoadedLoop
 from ordern.compile.timeloops.fixed import compile_rollout
 from ordern.compile.timeloops.machine import Kernels
 
-OK, INVALID, NO_MEMORY, NO_DEVICE, BAD_PTX, ILLEGAL = 0, 1, 2, 100, 218, 700
+OK, INVALID, NO_MEMORY, NO_DEVICE, BAD_PTX, ILLEGAL, CAPTURING = 0, 1, 2, 100, 218, 700, 900
 ERRORS = {
     INVALID: b"CUDA_ERROR_INVALID_VALUE",
     NO_MEMORY: b"CUDA_ERROR_OUT_OF_MEMORY",
@@ -66,6 +69,30 @@ def stand_in_rollout(model: Any, requests: Any, step: Any, dtype: str, architect
     return found
 
 
+def stand_in_array(step: Any, shape: Any, dtype: str, architecture: str) -> Any:
+    """Return what the compiler would for a step of a program on arrays, whose text is only a name here."""
+    ir, block, _ = written(step, shape, dtype, architecture, on_device=False)
+    text = f"// array {architecture} {hashlib.sha256(ir.encode()).hexdigest()}"
+    found = SimpleNamespace(
+        text=text, entry=NAME, block=block, states=block, way="unrolled", operations=0, shared_bytes=0, workspace=0,
+        tables=b"", numbers=None,
+    )  # fmt: skip
+    PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = Elements(ir, len(shape.columns)), dtype, found
+    return found
+
+
+class Elements:
+    """A step of a program on arrays, run thread by thread."""
+
+    def __init__(self, ir: str, tables: int) -> None:
+        self.engine, self.count = Engine(compile_object(ir), [NAME]), 6 * tables + 7
+
+    def run(self, parameters: list[int], blocks: int, block: int) -> None:
+        function = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (len(parameters) + 4))(self.engine.address(NAME))
+        for element in range(blocks * block):
+            function(*parameters, element % block, element // block, 0, 0)
+
+
 class Loop:
     """A time loop of this machine, which takes the parameters of one on a device."""
 
@@ -95,6 +122,8 @@ class StandIn:
         self.clock: dict[int, int] = {}
         self.modules: dict[int, str] = {}
         self.links: dict[int, Any] = {}
+        self.captures: dict[int, list[Callable[[], int]]] = {}
+        self.graphs: dict[int, list[Callable[[], int]]] = {}
         self.contexts: dict[int, list[int]] = {}
         self.launched: list[tuple[int, int]] = []
         """The number of states and the stream of each launch."""
@@ -202,7 +231,7 @@ class StandIn:
 
     def _put(self, stream: int, work: Callable[[], int]) -> int:
         assert self.current(), "no context is current"
-        self.streams[stream or 0].append(work)
+        (self.captures[stream] if stream in self.captures else self.streams[stream or 0]).append(work)
         return OK
 
     def _copy(self, to: int, source: Any, size: int, stream: int, on_device: int) -> int:
@@ -241,7 +270,31 @@ class StandIn:
         return code
 
     def cuStreamSynchronize(self, stream: int) -> int:
-        return self._run(stream)
+        return CAPTURING if stream in self.captures else self._run(stream)
+
+    def cuStreamBeginCapture_v2(self, stream: int, mode: int) -> int:
+        self.captures[stream] = []
+        return OK
+
+    def cuStreamEndCapture(self, stream: int, out: Any) -> int:
+        out._obj.value = self._new()
+        self.graphs[out._obj.value] = self.captures.pop(stream)
+        return OK
+
+    def cuGraphInstantiateWithFlags(self, out: Any, graph: Any, flags: int) -> int:
+        out._obj.value = self._new()
+        self.graphs[out._obj.value] = self.graphs[graph.value]
+        return OK
+
+    def cuGraphDestroy(self, graph: Any) -> int:
+        return OK if self.graphs.pop(graph.value, None) is not None else INVALID
+
+    def cuGraphExecDestroy(self, graph: int) -> int:
+        return OK if self.graphs.pop(graph, None) is not None else INVALID
+
+    def cuGraphLaunch(self, graph: int, stream: int) -> int:
+        works = self.graphs[graph]
+        return self._put(stream, lambda: max([work() for work in works], default=OK))
 
     def cuEventCreate(self, out: Any, flags: int) -> int:
         out._obj.value = self._new()
@@ -333,6 +386,9 @@ class StandIn:
         request, dtype, code = PROGRAMS[self.modules[function]]
         if threads != code.block:
             return INVALID
+        if isinstance(request, Elements):
+            words = [ctypes.c_int64.from_address(parameters[k]).value for k in range(request.count)]
+            return self._put(stream, lambda: request.run(words, blocks, threads) or OK)
         if isinstance(request, Loop):
             return self._roll(request, blocks * code.states, stream, parameters)
         varied = request.model.variation is not None and code.numbers != ()

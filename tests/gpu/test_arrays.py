@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 from typing import Any
 
@@ -53,6 +54,15 @@ def test_memory_is_used_again_and_freed(gpu: StandIn) -> None:
     del capsule
     gc.collect()
     assert gpu.used() == before
+
+
+def test_other_libraries_may_declare_functions_of_python(gpu: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX gives the function that makes capsules types of its own, which all share."""
+    other = ctypes.c_void_p, ctypes.c_char_p, ctypes.CFUNCTYPE(None, ctypes.py_object)
+    for name in ("PyCapsule_New", "PyCapsule_IsValid", "PyCapsule_GetPointer"):
+        monkeypatch.setattr(getattr(ctypes.pythonapi, name), "argtypes", other)
+    x = og.array(np.ones((2, 3)))
+    assert imported(x, x.device.stream.handle, "test", "x").shape == (2, 3)
 
 
 @pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3)])

@@ -11,6 +11,8 @@ import pytest
 
 import ordern.gpu as gpu_module
 from ordern.cli import bench_gpu, main
+from ordern.errors import GpuError
+from ordern.gpu import library
 
 from . import suite
 from .stand_in import StandIn
@@ -26,13 +28,27 @@ def test_doctor_describes_and_tries_every_gpu(gpu: StandIn, capsys: pytest.Captu
     assert "GpuError: forward_dynamics of 'double-pendulum' on Stand-in" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("settings", [{"devices": 0}, {"version": 10010}])
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"devices": 0}, "none, which is fine: NVIDIA's driver finds no GPU"),
+        ({"version": 10010}, "GPU: the NVIDIA driver is too old: it supports CUDA 10.1"),
+        (None, "none, which is fine: no NVIDIA driver is installed\n"),
+    ],
+)
 def test_doctor_needs_no_gpu(
-    install: Callable[..., StandIn], capsys: pytest.CaptureFixture[str], settings: dict
-) -> None:
-    install(**settings)
+    install: Callable[..., StandIn], capsys: pytest.CaptureFixture[str], settings: dict | None, words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def missing() -> None:
+        raise GpuError("no NVIDIA driver is installed (libcuda.so.1 cannot be loaded). Install the driver")
+
+    if settings is None:
+        monkeypatch.setattr(library, "open_library", missing)
+    else:
+        install(**settings)
     assert main(["doctor"]) == 0
-    assert "none (not needed)" in capsys.readouterr().out
+    assert words in capsys.readouterr().out
 
 
 @pytest.mark.slow

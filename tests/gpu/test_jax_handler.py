@@ -107,3 +107,22 @@ def test_a_handler_launches_the_kernel_in_the_stream_of_xla(
     assert xla.call(handler, [out] * 3, [og.empty((3, 2), device=f"cuda:{device}"), scratch]) == 77
     assert xla.errors == [b"the NVIDIA driver refused to launch a kernel of ordern"]
     del kept
+
+
+def test_a_gpu_of_another_generation_says_so(
+    gpu: StandIn, addresses: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ordern.worlds.jax import cuda
+
+    monkeypatch.setattr(cuda, "_launch_sizes", lambda loaded: loaded.device.number)
+    operator = operator_of(on.load("double-pendulum").kernel("gravity_force"))
+    handler, kept = cuda.cuda_handler(operator, "float64")
+    xla, q = Xla(og.find_device(0).stream.handle), np.ones((4, 2))
+    out = og.empty((4, 2))
+    assert not xla.call(handler, [og.array(q)], [out])
+    np.testing.assert_array_equal(out.numpy(), operator(q))
+    for addresses[0] in (1, 16, 40):
+        assert xla.call(handler, [og.array(q, device="cuda:1")], [og.empty((4, 2), device="cuda:1")]) == 77
+        assert b"if they are of one generation with the first" in xla.errors.pop()
+    assert len(gpu.launched) == 1
+    del kept

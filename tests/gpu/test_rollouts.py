@@ -132,6 +132,28 @@ def test_arrays_of_a_device_stay_there(robot: on.Robot, gpu: StandIn) -> None:
             robot.rollout(og.array(q), og.array(v), **wrong)  # type: ignore[arg-type]
 
 
+def test_arrays_of_wrong_shapes_never_reach_the_device(robot: on.Robot, gpu: StandIn) -> None:
+    """A kernel does not see shapes: it would read what lies beyond a small array."""
+    q, v, table = (og.array(np.zeros(shape)) for shape in ((4, 2), (4, 2), (4, 2)))
+    narrow = og.array(np.zeros((4, 1)))
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"q0": narrow}, r"q0 has shape \(4, 1\); for 'double-pendulum' give an array \(..., 2\)"),
+        ({"v0": narrow}, r"v0 has shape \(4, 1\)"),
+        ({"v0": None}, "v0 is None"),
+        ({"tau": narrow}, r"tau has shape \(4, 1\)"),
+        ({"external": og.array(np.zeros((4, 6)))}, r"external has shape \(4, 6\).*\(..., 2, 6\)"),
+        ({"feedback": (1.0, 1.0, narrow)}, r"target has shape \(4, 1\)"),
+        ({"feedback": (1.0, 1.0)}, "`feedback` must be three things"),
+        ({"feedback": (np.ones(3), 1.0, np.zeros(2))}, r"kp has shape \(3,\)"),
+        ({"tau": table, "steps": 4}, "both the batch and the steps have this length"),
+    ]
+    for change, message in wrong:
+        given: dict[str, Any] = {"q0": q, "v0": v, "steps": 3, **change}
+        with pytest.raises(on.ArgumentError, match=f"rollout: .*{message}"):
+            robot.rollout(**given)
+    assert not gpu.launched
+
+
 @pytest.mark.needs("pyarrow")
 def test_a_store_of_a_processor_is_not_continued_on_a_gpu(robot: on.Robot, gpu: StandIn, tmp_path: Path) -> None:
     study = on.Ensemble(robot, members=20, steps=5, block=8)

@@ -103,6 +103,21 @@ def test_trajectories_that_did_not_stay_finite() -> None:
     assert found.tolist() == [False, True]
 
 
+def test_one_row_over_time_serves_all_steps() -> None:
+    robot, rng = on.load("double-pendulum"), np.random.default_rng(3)
+    q, v, tau = rng.standard_normal((3, 4, 2))
+    push, target = rng.standard_normal((4, 1, 2, 6)), rng.standard_normal((4, 1, 2))
+    settings = {"steps": 5, "external": push, "feedback": (2.0, 1.0, target)}
+    expected = robot.rollout(q, v, tau[:, None], **settings)
+    found = robot.rollout(jnp.asarray(q), v, tau[:, None], **settings)
+    assert_close(found.q, expected.q, ROUNDING)
+    for named in ({"tau": tau}, {"feedback": (1.0, 1.0, tau)}, {"external": push[:, 0]}):
+        with pytest.raises(on.ArgumentError, match="has 4 rows, and both the batch and the steps have this length"):
+            robot.rollout(jnp.asarray(q), v, steps=4, **named)
+    with pytest.raises(on.ArgumentError, match="give `steps`, or a tau with a row for each step"):
+        robot.rollout(jnp.asarray(q), v, tau[:, None])
+
+
 def test_what_is_for_numpy_says_so() -> None:
     robot, q = on.load("double-pendulum"), jnp.zeros(2)
     with pytest.raises(on.ArgumentError, match=r"limits='bounce' is for NumPy arrays"):
@@ -116,6 +131,8 @@ def test_what_is_for_numpy_says_so() -> None:
         ({"dt": -0.01}, "`dt` must be a finite number above zero, not -0.01"),
         ({"smoothing": 0.0}, "`smoothing` must be a finite number above zero"),
         ({"feedback": (1.0, jnp.ones(3), q)}, r"kd has shape \(3,\); give a number, or 2"),
+        ({"feedback": 3.0}, "`feedback` must be three things"),
+        ({"external": jnp.zeros((5, 6))}, r"external has shape \(5, 6\); for 'double-pendulum' give \(..., 2, 6\)"),
         ({"policy": lambda q, v: None}, r"the policy returned NoneType; .* of shape \(2,\)"),
         ({"policy": lambda q, v: jnp.zeros(3)}, r"the policy returned \(3,\); for 'double-pendulum' give"),
     )

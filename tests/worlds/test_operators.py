@@ -96,6 +96,9 @@ def test_libraries_are_known_by_the_names_of_their_types() -> None:
     Own = type("Own", (Tensor,), {"__module__": "mine"})
     assert library_of(Tracer()) == "JAX" and library_of([Tracer()]) == "JAX" and library_of({"a": Own()}) == "PyTorch"
     assert library_of(np.zeros(2)) is library_of(1.0) is library_of([1.0]) is library_of(None) is None
+    assert library_of([0.0, Tracer()]) == library_of([[0.0, 1.0], [0.0, Tracer()]]) == "JAX"
     assert library("f", {"q": Tracer(), "v": np.zeros(2)}) == "JAX"
-    with pytest.raises(on.ArgumentError, match=r"f: .*q is of JAX, v is of PyTorch"):
+    with pytest.raises(on.ArgumentError, match=r"f: .*q of JAX, v of PyTorch"):
         library("f", {"q": Tracer(), "v": Own(), "tau": 1.0})
+    with pytest.raises(on.ArgumentError, match=r"f: .*q of JAX and PyTorch\); give"):
+        library("f", {"q": [0.0, Tracer(), Own()]})

@@ -138,6 +138,8 @@ def test_out_takes_the_answer() -> None:
         ARM.forward_dynamics(q, v, tau, out=out.float())
     with pytest.raises(on.ArgumentError, match="`out` must be a tensor"):
         ARM.forward_dynamics(q, v, tau, out=out.numpy())
+    with pytest.raises(on.ArgumentError, match="several numbers of `out` are one in memory"):
+        ARM.forward_dynamics(q, v, tau, out=out[:1].expand(3, 2))
 
 
 @pytest.mark.parametrize(

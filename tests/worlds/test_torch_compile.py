@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 import ordern as on
 from tests.tolerances import HUNG, ROUNDING, assert_close
@@ -26,6 +27,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "a product of derivatives": lambda q, v, tau: ARM.vjp("gravity_force", (q,), v).q,
     "a kernel": lambda q, v, tau: KERNEL(q),
     "a transform": lambda q, v, tau: torch.func.grad(lambda x: ARM.kinetic_energy(x, v))(q),
+    "a tangent": lambda q, v, tau: torch.func.jvp(lambda x: x + ARM.gravity_force(x), (q,), (v,))[1],
+    "a Jacobian": lambda q, v, tau: torch.func.jacfwd(lambda x: x + ARM.gravity_force(x))(q),
     "a map": lambda q, v, tau: torch.vmap(ARM.com)(torch.stack([q, v])),
 }
 ZEROS = np.zeros(6)
@@ -55,6 +58,26 @@ def test_batches_of_other_sizes_use_the_same_graph() -> None:
     for n in (3, 5, 8):
         given = [x.expand(n, 6) for x in STATE]
         assert_close(compiled(*given), FUNCTIONS["forward dynamics"](*given), ROUNDING)
+
+
+def _along(q: torch.Tensor, v: torch.Tensor) -> Any:
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(q, v)
+        return forward_ad.unpack_dual(x + ARM.gravity_force(x)).tangent
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_forward_mode_within_a_graph_and_around_it(backend: str) -> None:
+    q, v, _ = STATE
+    expected = _along(q, v)
+    for function in (_along, FUNCTIONS["a tangent"], FUNCTIONS["a Jacobian"]):
+        given = STATE if function is not _along else (q, v)
+        compiled = torch.compile(function, fullgraph=True, backend=backend)
+        assert_close(compiled(*given), function(*given), ROUNDING)
+    compiled = torch.compile(lambda x: x + ARM.gravity_force(x), fullgraph=True, backend=backend)
+    with forward_ad.dual_level():
+        assert_close(forward_ad.unpack_dual(compiled(forward_ad.make_dual(q, v))).tangent, expected, ROUNDING)
 
 
 PROGRAM = """

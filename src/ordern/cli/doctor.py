@@ -30,6 +30,8 @@ _EXTRAS = {
     "imageio-ffmpeg": ("films as .mp4 and .webm", "'ordern[film]'"),
     "rerun-sdk": ("recordings for Rerun", "'ordern[rerun]'"),
     "mcap": ("recordings for Foxglove", "'ordern[mcap]'"),
+    "jax": ("arrays of JAX", "'ordern[jax]'"),
+    "torch": ("tensors of PyTorch", "'ordern[torch]'"),
 }
 _PEERS = {"pin": ("comparisons with Pinocchio", "pin"), "mujoco": ("comparisons with MuJoCo", "mujoco")}
 _SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")
@@ -129,14 +131,22 @@ def _cache() -> Iterator[Line]:
 def _gpu() -> Iterator[Line]:
     """Query NVIDIA's driver directly, which needs no further package, and try each GPU."""
     from ..errors import GpuError
+    from ..gpu import library
     from ..gpu.device import find_device
     from ..gpu.driver import driver
     from .bench_gpu import described
 
     try:
+        library.open_library()
+    except GpuError as e:
+        reason = str(e).partition(" (")[0].partition(":")[0]
+        yield Line("machine", "GPU", f"none, which is fine: {reason}", "missing")
+        return
+    try:
         count = driver().integer("cuDeviceGetCount")
     except GpuError as e:
-        yield Line("machine", "GPU", "none (not needed)", "missing", str(e) if e.code not in (0, _NO_GPU) else "")
+        found = "none, which is fine: NVIDIA's driver finds no GPU" if e.code == _NO_GPU else "cannot be used"
+        yield Line("machine", "GPU", found, "missing", "" if e.code == _NO_GPU else str(e))
         return
     for k in range(count):
         try:

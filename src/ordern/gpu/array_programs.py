@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ from ..errors import ArgumentError, GpuError, TraceError
 from ..forking import COMPILING
 from ..kernel.arguments import DOUBLE, SINGLE, Arguments, broadcast_named, stored
 from .code import Loaded, cached_binary
-from .device import Device, Event, release, when_gone
+from .device import Device, Event, Stream, release, when_gone
+from .libraries import is_here
 from .memory import Block
 
 if TYPE_CHECKING:
@@ -54,6 +56,11 @@ class ArrayKernel:
     def __call__(self, *given: Any, out: AnyArray | None = None) -> AnyArray:
         """Return the answer for arrays of NumPy."""
         a = self.arguments
+        if not all(map(is_here, given)):
+            raise ArgumentError(
+                f"{self.asking} by the method {self.kernel.algorithm.name!r} takes NumPy arrays, and copies them to "
+                "the GPU; the default method takes arrays that are there"
+            )
         arrays, dtype = a.checked(given, out, None)
         if dtype is not SINGLE and dtype is not DOUBLE:
             raise ArgumentError(
@@ -121,16 +128,20 @@ class _Run:
         steps, self._address = launches(program, self.dtype.itemsize, states, self._memory.address, addresses)
         self._steps = [(kernel.code(x.step, x.shape, dtype), x) for x in steps]
         self._graph = self._captured()
+        self._lock = threading.Lock()  # all calls share the memory
 
     def _captured(self) -> int:
-        """Return all launches as one graph of the driver."""
+        """Return all launches as one graph of the driver.
+
+        They are recorded in a stream of their own: what other threads put into that of the device is not for the graph.
+        """
         with self.kernel.device as d:
-            stream, graph, made = d.stream.handle, ctypes.c_void_p(), ctypes.c_void_p()
-            d.driver.call("cuStreamBeginCapture_v2", stream, _THREAD_LOCAL, doing=self._doing)
+            stream, graph, made = Stream(d), ctypes.c_void_p(), ctypes.c_void_p()
+            d.driver.call("cuStreamBeginCapture_v2", stream.handle, _THREAD_LOCAL, doing=self._doing)
             try:
-                self._put(stream)
+                self._put(stream.handle)
             finally:
-                code = d.driver.code("cuStreamEndCapture", stream, ctypes.byref(graph))
+                code = d.driver.code("cuStreamEndCapture", stream.handle, ctypes.byref(graph))
             if code:
                 raise GpuError(d.driver.words(code, "cuStreamEndCapture", self._doing), code)
             d.driver.call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, 0, doing=self._doing)
@@ -147,7 +158,7 @@ class _Run:
         """Return the result (states, numbers) for arguments (states, numbers)."""
         columns = [np.ascontiguousarray(x.T) for x in given]
         found = np.empty((self.program.result.rows, self.states), self.dtype)
-        with self.kernel.device as d:
+        with self._lock, self.kernel.device as d:
             stream = d.stream.handle
             for table, x in zip(self.program.inputs, columns, strict=True):
                 d.driver.call("cuMemcpyHtoDAsync_v2", self._address(table.number), x.ctypes.data, x.nbytes, stream)

@@ -113,6 +113,10 @@ class Array:
         strides = tuple(math.prod(self.shape[k + 1 :]) for k in range(self.ndim))
         return View(self.address, self.shape, strides, self.dtype, self.device.number, self)
 
+    def share(self) -> None:
+        """Keep the memory from other arrays when this one is gone: it may still be read in another stream."""
+        self._held.block.shared = True
+
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, self.device.number
 
@@ -122,7 +126,7 @@ class Array:
         """Hand the array to another library, whose `stream` waits until the numbers are computed."""
         if copy or (dl_device is not None and tuple(map(int, dl_device)) != self.__dlpack_device__()):
             raise BufferError("an array on a GPU is handed over where it is; `numpy()` copies it to this machine")
-        self._held.block.shared = True
+        self.share()
         if stream != -1:  # which says that the consumer waits by itself
             event = Event(self.device)
             event.record(self.device.stream.handle)
@@ -131,7 +135,7 @@ class Array:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        self._held.block.shared = True
+        self.share()
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,

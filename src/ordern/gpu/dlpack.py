@@ -82,13 +82,11 @@ class View:
         return len(self.shape)
 
 
-_python = ctypes.pythonapi
-_python.PyCapsule_New.restype = ctypes.py_object
-_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-_python.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_python.PyCapsule_IsValid.restype = ctypes.c_int
-_python.PyCapsule_IsValid.argtypes = (ctypes.py_object, ctypes.c_char_p)
+_address, _text = ctypes.c_void_p, ctypes.c_char_p
+# functions of our own: others declare types for those of `ctypes.pythonapi`, which all libraries share
+_New = ctypes.PYFUNCTYPE(ctypes.py_object, _address, _text, _address)(("PyCapsule_New", ctypes.pythonapi))
+_IsValid = ctypes.PYFUNCTYPE(ctypes.c_int, _address, _text)(("PyCapsule_IsValid", ctypes.pythonapi))
+_Pointer = ctypes.PYFUNCTYPE(_address, _address, _text)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _NAMES = b"dltensor", b"dltensor_versioned"
 _exports: dict[int, tuple[Any, ...]] = {}
 """Records that others hold, by their addresses, with what they point to."""
@@ -103,10 +101,6 @@ def _forget_record(address: Any) -> None:
 
 
 _forget: Any = _Deleter(_forget_record)
-
-
-_IsValid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
-_Pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
 
 
 def _drop_capsule(capsule: Any) -> None:
@@ -135,7 +129,7 @@ def exported(view: View, versioned: bool) -> Any:
     address = ctypes.addressof(record)
     with _lock:
         _exports[address] = record, shape, strides, view.owner
-    return _python.PyCapsule_New(address, _NAMES[versioned], ctypes.cast(_dropped, ctypes.c_void_p))
+    return _New(address, _NAMES[versioned], ctypes.cast(_dropped, ctypes.c_void_p))
 
 
 def imported(x: Any, stream: int, asking: str, name: str) -> View:
@@ -150,8 +144,8 @@ def imported(x: Any, stream: int, asking: str, name: str) -> View:
         capsule = x.__dlpack__(stream=stream, max_version=(1, 0))
     except TypeError:  # a library from before version 1.0
         capsule = x.__dlpack__(stream=stream)
-    versioned = bool(_python.PyCapsule_IsValid(capsule, _NAMES[1]))
-    address = _python.PyCapsule_GetPointer(capsule, _NAMES[versioned])
+    versioned = bool(_IsValid(id(capsule), _NAMES[1]))
+    address = _Pointer(id(capsule), _NAMES[versioned])
     record: Any = (_Versioned if versioned else _Managed).from_address(address)
     t = record.tensor
     shape = tuple(t.shape[: t.ndim])

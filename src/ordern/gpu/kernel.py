@@ -15,7 +15,7 @@ from ..kernel.runners import InPieces, Interpreted
 from .arrays import Array, array
 from .device import Device, find_device
 from .dlpack import View
-from .libraries import known_library, library_of
+from .libraries import Library, known_library, library_of
 from .program import Program
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class DeviceKernel:
         cores = self.arguments.shapes
         views = self.program.views(library, named, cores)
         self.arguments.require_fit(views, None)  # type: ignore[arg-type]
-        numbers = self._numbers_there(views[0].dtype)
+        numbers = self._numbers_there(views[0].dtype, library)
         by_name = dict(zip(named, views, strict=True))
         return self.program.run(library, by_name, cores, numbers, self.sets, self.arguments.output, out)
 
@@ -106,8 +106,8 @@ class DeviceKernel:
         code: Any = binary  # it has the fields of `Code` that decide what is read
         return varied.numbers(self.kernel.request, code, dtype)
 
-    def _numbers_there(self, dtype: np.dtype[Any]) -> View | None:
-        """Return the numbers of a varied robot on the device."""
+    def _numbers_there(self, dtype: np.dtype[Any], library: Library) -> View | None:
+        """Return the numbers of a varied robot on the device, for a kernel in the stream of a library."""
         if self.kernel._varied is None:
             return None
         if dtype.name not in self._there:
@@ -115,6 +115,8 @@ class DeviceKernel:
             if numbers is None:
                 return None
             self._there[dtype.name] = array(numbers, dtype, self.device)
+        if library.stream(self.device) != self.device.stream.handle:
+            self._there[dtype.name].share()  # the robot may be gone before its kernel has run
         return self._there[dtype.name].view()
 
     def _named(self, given: Sequence[Any]) -> dict[str, Any]:

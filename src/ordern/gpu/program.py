@@ -158,6 +158,8 @@ class Program:
             raise ArgumentError(
                 f"{self.asking}: `out` must be on the device, writable, and the numbers of a state next to each other"
             )
+        if any(n > 1 and step == 0 for n, step in zip(view.shape, view.strides, strict=True)):
+            raise ArgumentError(f"{self.asking}: several numbers of `out` are one in memory; give an array of its own")
         begin, end = _span(view)
         if any(begin < _span(v)[1] and _span(v)[0] < end for v in given):
             raise ArgumentError(f"{self.asking}: `out` overlaps an argument; on a GPU, they must be apart")

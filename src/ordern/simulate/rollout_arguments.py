@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Plan",
     "flat_rows",
+    "gains_of",
     "over_time",
     "plan",
     "require_arrays",
+    "require_feedback",
     "require_one_reading",
     "shared_rows",
     "whole_number",
@@ -104,8 +107,7 @@ def plan(
     choice("method", method, TABLEAUS, "rollout")
     choice("drift", drift, _DRIFTS, "rollout")
     dt, smoothing = positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`")
-    if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
-        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+    gains = gains_of(robot, feedback)
     every = whole_number("every", every, 1)
     q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
     if robot.nc:
@@ -122,13 +124,13 @@ def plan(
     shapes = [x.shape[:-1] for x in (q, v)] + [x.shape[:-2] for x in timed.values()]
     batch = _batch(shapes + ([robot.batch_shape] if robot.batch_shape else []), _shared(tau, rank))
     _require_rows(timed, steps)
-    require_one_reading({"tau": tau, "external": loads, _TARGET: feedback and feedback[2]}, steps, batch, rank)
-    dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
     given = {"tau": tau, "external": loads, "goal": feedback and feedback[2]}
-    ranks = {name: np.ndim(x) for name, x in given.items() if x is not None}
-    by_rows = frozenset(name for name, n in ranks.items() if n >= rank + 2)
+    read = {name: np.shape(x) for name, x in given.items() if x is not None}
+    require_one_reading({"target" if x == "goal" else x: shape for x, shape in read.items()}, steps, batch, rank)
+    dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
+    by_rows = frozenset(name for name, shape in read.items() if len(shape) >= rank + 2)
     return Plan(
-        *(q, v, timed, frozenset(ranks), by_rows, _gains(robot, feedback), steps, dt, every, batch, dtype),
+        *(q, v, timed, frozenset(read), by_rows, gains, steps, dt, every, batch, dtype),
         *(method, dynamics, smoothing, drift),
     )
 
@@ -178,7 +180,7 @@ def _states(name: str, x: ArrayLike, n: int) -> AnyArray:
 def _numbers(name: str, x: Any) -> AnyArray:
     try:
         a = np.asarray(x)
-    except ValueError as e:
+    except (TypeError, ValueError) as e:  # arrays on a GPU have reasons of their own
         raise ArgumentError(f"rollout: {name} is not an array: {e}") from None
     if a.dtype.kind not in "biuf" or a.dtype.itemsize > 8:
         raise ArgumentError(f"rollout: {name} has data type {a.dtype}; give real numbers")
@@ -241,17 +243,20 @@ def _require_rows(timed: dict[str, AnyArray], steps: int) -> None:
             )
 
 
-def require_one_reading(given: dict[str, Any], steps: int, batch: tuple[int, ...], rank: int) -> None:
-    """Raise if numbers have a row for each trajectory of the last axis of the batch, and as many rows as steps."""
-    for name, x in given.items():
-        shape: tuple[int, ...] = () if x is None else np.shape(x)
+def require_one_reading(shapes: Mapping[str, tuple[int, ...]], steps: int, batch: tuple[int, ...], rank: int) -> None:
+    """Raise if numbers have a row for each trajectory of the last axis of the batch, and as many rows as steps.
+
+    `shapes` are those of "tau", "external" and "target", with one dimension for the numbers of a row; `rank` is the
+    number of dimensions of the batch of states.
+    """
+    for name, shape in shapes.items():
         if not 2 <= len(shape) < rank + 2 or not batch or not shape[-2] == batch[-1] == steps > 1:
             continue
-        of, rest = ("external", ", :, :") if name == "external" else (name.split()[-1], ", :")
-        constant = f"{of}[{'None, ' * (rank + 1 - len(shape))}..., None{rest}]"
-        table = f"{of}[{', '.join(['None'] * (rank + 2 - len(shape)))}]"
+        what, rest = _TARGET if name == "target" else name, ", :, :" if name == "external" else ", :"
+        constant = f"{name}[{'None, ' * (rank + 1 - len(shape))}..., None{rest}]"
+        table = f"{name}[{', '.join(['None'] * (rank + 2 - len(shape)))}]"
         raise ArgumentError(
-            f"rollout: {name} has {steps} rows, and both the batch and the steps have this length: give {constant} for "
+            f"rollout: {what} has {steps} rows, and both the batch and the steps have this length: give {constant} for "
             f"one row per trajectory, constant in time, or {table} for one row per step, the same for all trajectories"
         )
 
@@ -302,7 +307,15 @@ def flat_rows(x: AnyArray, batch: tuple[int, ...], dtype: np.dtype[Any]) -> AnyA
     return np.lib.stride_tricks.as_strided(full, full.shape, (full.strides[0], 0, dtype.itemsize), writeable=False)
 
 
-def _gains(robot: Robot, feedback: Any) -> tuple[AnyArray, AnyArray]:
+def require_feedback(feedback: Any) -> None:
+    """Raise unless feedback is None, or two gains and a target."""
+    if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
+        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+
+
+def gains_of(robot: Robot, feedback: Any) -> tuple[AnyArray, AnyArray]:
+    """Return the gains (nv,) of feedback; zeros if there is none."""
+    require_feedback(feedback)
     if feedback is None:
         return np.zeros(robot.nv), np.zeros(robot.nv)
     gains = []

@@ -22,7 +22,7 @@ from ..model.checks import require_no_contacts
 from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
-from .rollout_arguments import whole_number
+from .rollout_arguments import gains_of, require_one_reading, whole_number
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -96,30 +96,50 @@ def rollout_there(
     if limits != "ignore" or drift != "baumgarte":
         raise ArgumentError(f"rollout: limits={limits!r}, drift={drift!r} are for NumPy arrays; arguments are on a GPU")
     choice("method", method, TABLEAUS, "rollout")
-    kp, kd, goal = feedback if feedback is not None else (0.0, 0.0, None)
-    named = {"q0": q0, "v0": v0, "tau": tau, "external": external_forces(robot, external), "goal": goal}
-    given = {name: x if hasattr(x, "shape") else np.asarray(x) for name, x in named.items() if x is not None}
+    gains = gains_of(robot, feedback)
+    target = None if feedback is None else feedback[2]
+    given = _given(robot, {"q0": q0, "v0": v0, "tau": tau, "external": external, "target": target})
     rank = max(len(given[name].shape) for name in ("q0", "v0")) - 1
-    for name in set(LOADS) & given.keys():
-        core = 2 if name == "external" else 1
-        shape = tuple(given[name].shape)
-        if len(shape) - core <= rank:  # the same for all steps
-            given[name] = given[name].reshape(*shape[: len(shape) - core], 1, *shape[len(shape) - core :])
-    rows = {name: given[name].shape[-3 if name == "external" else -2] for name in LOADS if name in given}
+    read = {x: given[x].shape[: len(given[x].shape) - (x == "external")] for x in given if x not in ("q0", "v0")}
+    for name, shape in read.items():
+        if len(shape) <= rank + 1:  # the same for all steps
+            given[name] = given[name].reshape(*shape[:-1], 1, *given[name].shape[len(shape) - 1 :])
+    rows = {name: int(given[name].shape[-3 if name == "external" else -2]) for name in read}
     if steps is None and rows.get("tau", 1) == 1:
         raise ArgumentError("rollout: give `steps`, or a tau with a row for each step")
     steps, every = whole_number("steps", rows["tau"] if steps is None else steps, 0), whole_number("every", every, 1)
     for name, n in rows.items():
         if n not in (1, steps):
             raise ArgumentError(f"rollout: {name} has {n} rows over time, but there are {steps} steps")
+    states = broadcast_named("rollout: the batch shapes", {x: given[x].shape[:-1] for x in ("q0", "v0")})
+    require_one_reading(read, steps, states, rank)
     library = library_of(given, "rollout")
     assert library is not None
     device = library.device(next(x for x in given.values() if not is_here(x)))
     numbers = [positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`"), 0.0, 0.0, 1.0]
-    gains = [np.broadcast_to(np.asarray(k, float), (robot.nv,)) for k in (kp, kd)]
     given["numbers"] = np.concatenate([numbers, *gains])
+    if "target" in given:
+        given["goal"] = given.pop("target")
     q, v = steps_there(robot, library, device, given, (method, dynamics), steps, every)
     return DeviceRollout(q, v, dt * every * np.arange(1 + steps // every))
+
+
+def _given(robot: Robot, named: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are not None, as arrays; raise unless each has the numbers that the robot needs.
+
+    A kernel does not see the shapes of its arrays: it would read beyond the end of one that is too small.
+    """
+    named["external"] = external_forces(robot, named["external"])
+    given = {name: x if hasattr(x, "shape") else np.asarray(x) for name, x in named.items() if x is not None}
+    nq, nv = robot.nq, robot.nv
+    cores = {"q0": (nq,), "v0": (nv,), "tau": (nv,), "external": (len(robot.bodies), 6), "target": (nq,)}
+    for name, core in cores.items():
+        shape = tuple(given[name].shape) if name in given else None
+        if (shape is None and name in ("q0", "v0")) or (shape is not None and shape[-len(core) :] != core):
+            found = "is None" if shape is None else f"has shape {shape}"
+            wanted = ", ".join(map(str, core))
+            raise ArgumentError(f"rollout: {name} {found}; for {robot.name!r} give an array (..., {wanted})")
+    return given
 
 
 def steps_there(

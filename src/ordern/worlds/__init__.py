@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -30,16 +31,25 @@ _LIBRARIES = {"jax": "JAX", "jaxlib": "JAX", "torch": "PyTorch", "cupy": "CuPy",
 """The names of libraries, by the packages or modules that define their types."""
 _MODULES = {"JAX": "jax", "PyTorch": "torch", "CuPy": "device", "ordern.gpu": "device"}
 """The names of their modules here."""
+_NUMBERS, _NESTED = frozenset({int, float, bool}), frozenset({list, tuple, dict})
 
 
 def library_of(x: Any) -> str | None:
     """Return the library of an array, or of the first array in a list or dictionary; None for NumPy and all else."""
-    if isinstance(x, Mapping):
-        return next(filter(None, map(library_of, x.values())), None)
-    if isinstance(x, (list, tuple)):
-        return next(filter(None, map(library_of, x)), None) if x and not isinstance(x[0], (int, float)) else None
+    return next(_libraries(x), None)
+
+
+def _libraries(x: Any) -> Iterator[str]:
+    """Yield the libraries of an array, or of all arrays in a list or dictionary."""
+    if isinstance(x, (list, tuple, Mapping)):
+        parts = x.values() if isinstance(x, Mapping) else x
+        if not _NUMBERS.issuperset(map(type, parts)):
+            yield from chain.from_iterable(map(_libraries, parts))
+        return
     kind: Any = type(x)
-    return _of_type(kind)
+    found = _of_type(kind)
+    if found is not None:
+        yield found
 
 
 @lru_cache(maxsize=256)
@@ -52,10 +62,10 @@ def _of_type(kind: type) -> str | None:
 
 def library(where: str, arguments: Mapping[str, Any]) -> str | None:
     """Return the library of all arguments of a call, by name; None if all fit NumPy. A mixture is an error."""
-    found = {name: kind for name, x in arguments.items() if (kind := library_of(x)) is not None}
-    kinds = sorted(set(found.values()))
+    found = {name: sorted(set(_libraries(x))) for name, x in arguments.items()}
+    kinds = sorted(set(chain.from_iterable(found.values())))
     if len(kinds) > 1:
-        listed = ", ".join(f"{name} is of {kind}" for name, kind in found.items())
+        listed = ", ".join(f"{name} of {' and '.join(some)}" for name, some in found.items() if some)
         raise ArgumentError(
             f"{where}: the arguments come from several array libraries ({listed}); give all in one of them. NumPy "
             "arrays and numbers go with each"
@@ -66,7 +76,7 @@ def library(where: str, arguments: Mapping[str, Any]) -> str | None:
 def answer(kernel: Kernel, arguments: Sequence[Any], out: Any, threads: int | None) -> Any:
     """Return the answer of a kernel in the library of its arguments, which is not NumPy."""
     kinds = set(map(type, arguments))
-    if len(kinds) == 1 and out is None and kernel.model.variation is None:
+    if len(kinds) == 1 and kinds.isdisjoint(_NESTED) and out is None and kernel.model.variation is None:
         kind = library_of(arguments[0])  # the usual case: naming the arguments takes microseconds
     else:
         named = dict(_named(kernel, arguments))

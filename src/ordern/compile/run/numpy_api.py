@@ -48,8 +48,8 @@ def _api(name: str) -> Any:
     # where NumPy keeps its tables has changed its name between versions 1 and 2, what is in them has not
     core = "numpy._core" if np.__version__ >= "2" else "numpy.core"
     umath = importlib.import_module(f"{core}._multiarray_umath")
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    get = kind(("PyCapsule_GetPointer", ctypes.pythonapi))
     return ctypes.cast(get(getattr(umath, name), None), ctypes.POINTER(ctypes.c_void_p))
 
 

@@ -53,7 +53,10 @@ _FUNCTIONS, _DEVICE_TABLES, _MOST_DEVICES = 12, 28, 16
 _ERROR_CREATE, _STREAM_GET = _FIRST_FUNCTION, _FIRST_FUNCTION + 32
 _INTERNAL = 13
 """XLA's number for errors that are not the caller's."""
-_FAILED = "the NVIDIA driver refused to launch a kernel of ordern"
+_MESSAGES = {
+    "failed": "the NVIDIA driver refused to launch a kernel of ordern",
+    "other": "with JAX, ordern runs on the first 16 GPUs of a machine, if they are of one generation with the first",
+}
 
 _known: dict[str, Any] = {}
 
@@ -106,6 +109,8 @@ def cuda_handler(operator: Operator, dtype: str) -> tuple[int, Any]:
     words[_BLOCK], words[_STATES], words[_SHARED] = binary.block, binary.states, binary.shared_bytes
     words[_MOST_BLOCKS], words[_SCRATCH] = loaded[0].most_blocks, int(binary.workspace > 0)
     for x in loaded:
+        if _launch_sizes(x) != _launch_sizes(loaded[0]):
+            continue  # code of another generation, of which the handler says so
         k = x.device.number
         words[_FUNCTIONS + k], words[_DEVICE_TABLES + k] = x.function, x.tables_address
     beyond = np.array(words, np.int64)
@@ -114,6 +119,12 @@ def cuda_handler(operator: Operator, dtype: str) -> tuple[int, Any]:
         text = _thunk_with(_common().address("handler"), context.ctypes.data, beyond.ctypes.data)
         own = Engine(compile_object(text), ["own"])
     return own.address("own"), (own, _common(), context, beyond, loaded)
+
+
+def _launch_sizes(loaded: Loaded) -> tuple[Any, ...]:
+    """Return everything about code that a launch depends on."""
+    b = loaded.binary
+    return b.block, b.states, b.shared_bytes, b.workspace, b.numbers
 
 
 def _thunk_with(common: int, context: int, beyond: int) -> str:
@@ -126,9 +137,13 @@ def _thunk_with(common: int, context: int, beyond: int) -> str:
 @cache
 def _common() -> Engine:
     """Return the code that all handlers share."""
-    letters = "".join(f"\\{byte:02X}" for byte in _FAILED.encode())
-    message = f'@failed = private constant [{len(_FAILED.encode()) + 1} x i8] c"{letters}\\00"'
-    return Engine(compile_object("\n".join(["attributes #0 = { nounwind }", message, _handler()])), ["handler"])
+    messages = [_constant(name, text.encode()) for name, text in _MESSAGES.items()]
+    return Engine(compile_object("\n".join(["attributes #0 = { nounwind }", *messages, _handler()])), ["handler"])
+
+
+def _constant(name: str, text: bytes) -> str:
+    letters = "".join(f"\\{byte:02X}" for byte in text)
+    return f'@{name} = private constant [{len(text) + 1} x i8] c"{letters}\\00"'
 
 
 def _handler() -> str:
@@ -145,6 +160,10 @@ def _handler() -> str:
     device.store(e.const(0))
     e.call(words.load("ptr", _GET_DEVICE), device, result="i32")
     number = device.load("i32").to("zext", "i64")
+    with e.if_(number > _MOST_DEVICES - 1):
+        e.ret(_error(e, frame, "other"))
+    with e.if_(words.at(_FUNCTIONS, "i64").load("i64", number).equals(0)):
+        e.ret(_error(e, frame, "other"))
     values, places = e.alloca(f"[{2 * MOST_INPUTS + 8} x i64]"), e.alloca(f"[{2 * MOST_INPUTS + 8} x ptr]")
     _write_values(e, frame, words, job, inputs, number, n, values)
     with e.counted(inputs * 2 + 5) as k:
@@ -160,10 +179,15 @@ def _handler() -> str:
     function = words.at(_FUNCTIONS, "i64").load("ptr", number)
     code = e.call(words.load("ptr", _LAUNCH), function, *size, shared, stream, places, e.null, result="i32")
     with e.if_(code.differs(0)):
-        given = [e.const(32), e.null, e.const("@failed", "ptr"), e.const(_INTERNAL)]
-        e.ret(_call_api(e, frame.at(_API).load("ptr"), _ERROR_CREATE, given))
+        e.ret(_error(e, frame, "failed"))
     e.ret(e.null)
     return e.text("@handler", "ptr", internal=False)
+
+
+def _error(e: Builder, frame: Value, message: str) -> Value:
+    """Return an error of XLA with a message."""
+    given = [e.const(32), e.null, e.const(f"@{message}", "ptr"), e.const(_INTERNAL)]
+    return _call_api(e, frame.at(_API).load("ptr"), _ERROR_CREATE, given)
 
 
 def _write_values(

@@ -13,7 +13,7 @@ from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
 from ...model.checks import require_no_contacts
 from ...simulate.policies import as_policy
-from ...simulate.rollout_arguments import require_arrays, whole_number
+from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
 from ..steps import Steps, require_steps
 from .external import external_forces
 from .numbers import numbers
@@ -58,14 +58,16 @@ def rollout(
     given = {"q0": (q0, robot.nq), "v0": (v0, robot.nv), "tau": (forces, robot.nv)}
     given |= {} if target is None else {"target": (target, robot.nq)}
     arrays = {name: _numbers(name, x, n, robot) for name, (x, n) in given.items()}
-    arrays |= {} if external is None else {"external": jnp.asarray(external)}
+    arrays |= {} if external is None else {"external": _loads(external, robot)}
     dtype = jnp.result_type(*arrays.values(), jnp.float32)
     arrays = {name: x.astype(dtype) for name, x in arrays.items()}
     rank = max(arrays["q0"].ndim, arrays["v0"].ndim) - 1
-    timed: set[str] = {x for x in ("tau", "external", "target") if x in arrays and arrays[x].ndim - _rank(x) > rank}
-    steps = _steps(steps, arrays, timed, tau)
+    read = {x: arrays[x].shape[: arrays[x].ndim + 1 - _rank(x)] for x in _TIMED if x in arrays}
+    timed = {x for x, shape in read.items() if len(shape) > rank + 1}
+    steps = _steps(steps, arrays, timed)
     shapes = {x: a.shape[: a.ndim - _rank(x) - (x in timed)] for x, a in arrays.items()}
     batch = broadcast_named("rollout: the batch shapes of the arguments", {**shapes, "robot": robot.batch_shape})
+    require_one_reading(read, steps, batch, rank)
     start = tuple(jnp.broadcast_to(arrays[x], (*batch, arrays[x].shape[-1])) for x in ("q0", "v0"))
     machine = Steps(robot, method, dt, dynamics, smoothing, threads)
     asked = None if policy is None else as_policy(policy)
@@ -90,11 +92,15 @@ def rollout(
         return state, state[:2]
 
     count = steps // every
-    tables = {x: _by_rows(arrays[x], _rank(x), count, every) for x in timed}
+    tables = {x: _by_rows(arrays[x], _rank(x), steps, count, every) for x in timed}
     _, (q, v) = jax.lax.scan(row, (*start, jnp.zeros_like(start[1]), 0), tables, length=count)
     found = (jnp.concatenate([x[None], y]) for x, y in zip(start, (q, v), strict=True))
     q, v = (jnp.moveaxis(x, 0, -2) for x in found)
     return Rollout(q, v, dt * every * jnp.arange(count + 1, dtype=dtype))
+
+
+_TIMED = ("tau", "external", "target")
+"""Arguments that may have a row for each step."""
 
 
 def _rank(name: str) -> int:
@@ -135,8 +141,7 @@ def _numbers(name: str, x: Any, n: int, robot: Robot) -> Any:
 def _feedback(feedback: Any, robot: Robot) -> tuple[Any, Any, Any]:
     if feedback is None:
         return None, None, None
-    if not isinstance(feedback, (tuple, list)) or len(feedback) != 3:
-        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+    require_feedback(feedback)
     kp, kd = (numbers(x, f"rollout: feedback: {name}") for name, x in zip(("kp", "kd"), feedback, strict=False))
     for name, x in (("kp", kp), ("kd", kd)):
         if x.shape[-1:] not in ((), (1,), (robot.nv,)):
@@ -144,21 +149,33 @@ def _feedback(feedback: Any, robot: Robot) -> tuple[Any, Any, Any]:
     return kp, kd, feedback[2]
 
 
-def _steps(steps: Any, arrays: dict[str, Any], timed: set[str], tau: Any) -> int:
-    """Return the number of steps; raise unless everything that changes with time has a row for each."""
+def _loads(external: Any, robot: Robot) -> Any:
+    """Return forces on all bodies as an array."""
+    array, n = numbers(external, "rollout: external"), len(robot.bodies)
+    if array.shape[-2:] != (n, 6):
+        raise ArgumentError(
+            f"rollout: external has shape {array.shape}; for {robot.name!r} give (..., {n}, 6), a (moment, force) for "
+            "each body, or a dictionary"
+        )
+    return array
+
+
+def _steps(steps: Any, arrays: dict[str, Any], timed: set[str]) -> int:
+    """Return the number of steps; raise unless everything that changes with time has a row for each, or one for all."""
     if steps is None:
-        if "tau" not in timed:
+        if "tau" not in timed or arrays["tau"].shape[-2] == 1:
             raise ArgumentError("rollout: give `steps`, or a tau with a row for each step")
         steps = arrays["tau"].shape[-2]
     count = whole_number("steps", steps, 0)
     for name in timed:
         rows = arrays[name].shape[-1 - _rank(name)]
-        if rows != count:
+        if rows not in (1, count):
             raise ArgumentError(f"rollout: {name} has {rows} rows over time, but there are {count} steps")
     return count
 
 
-def _by_rows(x: Any, rank: int, count: int, every: int) -> Any:
+def _by_rows(x: Any, rank: int, steps: int, count: int, every: int) -> Any:
     """Return a table over time as (count, every, ...), the time first; steps after the last kept state are left out."""
-    rows = jnp.moveaxis(x, x.ndim - 1 - rank, 0)[: count * every]
+    rows = jnp.moveaxis(x, x.ndim - 1 - rank, 0)
+    rows = jnp.broadcast_to(rows, (steps, *rows.shape[1:]))[: count * every]
     return rows.reshape(count, every, *rows.shape[1:])

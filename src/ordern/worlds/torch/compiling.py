@@ -20,6 +20,7 @@ import torch
 from ...errors import ArgumentError
 from ...kernel.tracing import READERS
 from ...model.variation import with_values
+from .library import graph
 
 __all__ = ["traced"]
 
@@ -90,7 +91,11 @@ def _run(key: str, *tensors: torch.Tensor) -> Any:
     if own:  # arrays take the precision of the tensors beside them, as they do outside of a compiler
         double = any(x.dtype == torch.float64 for x in own)
         arrays = [x.to(torch.float64 if double else torch.float32) for x in arrays]
-    return getattr(type(robot), name)(robot, *_filled(given, own, arrays), **_filled(named, own, arrays))
+    before, graph.is_run = graph.is_run, True
+    try:
+        return getattr(type(robot), name)(robot, *_filled(given, own, arrays), **_filled(named, own, arrays))
+    finally:
+        graph.is_run = before
 
 
 def _require_version() -> None:

@@ -10,6 +10,7 @@ derivatives in both modes. These are calls of such operators again, so they have
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,11 +29,21 @@ from . import cuda
 from .native import Native
 from .table import Plan, keep, key_of, needs_answer, operator_of, plan, single
 
-__all__ = ["call", "compute", "overload"]
+__all__ = ["call", "compute", "graph", "overload"]
 
 _C = torch._C
 _LIBRARY = torch.library.Library("ordern", "DEF")
 _OVERLOADS: dict[int, Any] = {}
+
+
+class _Graph(threading.local):
+    """What the compiler of PyTorch does in this thread."""
+
+    is_run = False
+    """True while a graph of it is run, or followed, without being compiled further."""
+
+
+graph = _Graph()
 
 
 def call(operator: Operator | Native, threads: int | None, tensors: Sequence[Tensor]) -> Tensor:
@@ -76,7 +87,7 @@ def _defined(count: int) -> Any:
 
     def with_derivatives(keyset: Any, key: str, threads: int, *given: Tensor) -> Tensor:
         below = keyset & _C._after_autograd_keyset
-        if forward_ad._current_level >= 0 or (_C.is_grad_enabled() and _C._any_requires_grad(*given)):
+        if _may_have_tangents() or (_C.is_grad_enabled() and _C._any_requires_grad(*given)):
             with enable_single_level_autograd_function():
                 found: Tensor = _Differentiable.apply(defined, below, key, threads, *given)
                 return found
@@ -92,6 +103,11 @@ def _defined(count: int) -> Any:
     torch.library.register_fake(f"ordern::{name}", _fake, lib=_LIBRARY)
     torch.library.register_vmap(f"ordern::{name}", batched, lib=_LIBRARY)
     return defined
+
+
+def _may_have_tangents() -> bool:
+    """Return True if forward mode may be at work: graphs of the compiler enter its levels without telling Python."""
+    return forward_ad._current_level >= 0 or _C._are_functorch_transforms_active() or graph.is_run
 
 
 def _on_cpu(key: str, threads: int, *given: Tensor) -> Tensor:
@@ -181,8 +197,8 @@ class _Differentiable(_SingleLevelFunction):  # type: ignore[misc]
             return None
         if hasattr(ctx.operator, "function"):
             raise ArgumentError(
-                "second derivatives of rollouts are by reverse mode: take torch.func.jacrev(torch.func.jacrev(f)) in "
-                "the place of torch.func.hessian(f), or jacrev(jacfwd(f))"
+                "second derivatives of rollouts are by reverse mode: in the place of torch.func.hessian(f), take "
+                "jacrev(jacrev(f)) or jacrev(jacfwd(f))"
             )
         push = plan(ctx.operator, "push", tuple(x is not None for x in rates[4:]))
         return _called(push, ctx, ctx.saved_tensors, *moving)

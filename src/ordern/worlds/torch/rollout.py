@@ -23,7 +23,7 @@ from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
-from ...simulate.rollout_arguments import plan, require_arrays, require_one_reading, whole_number
+from ...simulate.rollout_arguments import plan, require_arrays, require_feedback, require_one_reading, whole_number
 from ...simulate.rollout_derivatives import gradient, sensitivity
 from ..operators import Input
 from ..steps import Steps, require_steps
@@ -80,12 +80,13 @@ def rollout(
     settings = {name: settings[name] for name in _SETTINGS}
     given = _arguments(robot, q0, v0, tau, dt, feedback, external)
     rank = max(given["q0"].ndim, given["v0"].ndim) - 1
-    read = {x: given[x].flatten(-2) if x == "external" else given[x] for x in _TIMED if x in given}
+    read = {x: tuple(given[x].shape[: given[x].ndim - (x == "external")]) for x in _TIMED if x in given}
     for name in _TIMED:
         if name in given and given[name].ndim - (name == "external") < rank + 2:
             given[name] = given[name].unsqueeze(-3 if name == "external" else -2)
     steps = _steps(steps, given)
-    require_one_reading(read, steps, torch.broadcast_shapes(given["q0"].shape[:-1], given["v0"].shape[:-1]), rank)
+    states = torch.broadcast_shapes(given["q0"].shape[:-1], given["v0"].shape[:-1])
+    require_one_reading(read, steps, states, rank)
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     loop = _Loop(robot, given, threads, settings)
     if policy is None:
@@ -98,8 +99,7 @@ def rollout(
 
 def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any, external: Any) -> dict[str, Tensor]:
     """Return all arguments that are arrays as tensors of one kind, by name."""
-    if feedback is not None and not (isinstance(feedback, (tuple, list)) and len(feedback) == 3):
-        raise ArgumentError(f"rollout: `feedback` must be three things, (kp, kd, target), not {feedback!r}")
+    require_feedback(feedback)
     if isinstance(external, Mapping):
         external = external_tensor(robot, external)
     kp, kd, target = feedback or (None, None, None)

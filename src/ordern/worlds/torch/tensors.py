@@ -109,6 +109,8 @@ def require_out(where: str, out: Any, given: Sequence[Tensor]) -> None:
             f"{where}: with `out` the answer has no gradient, but an argument requires one; leave `out` away, or call "
             "it under torch.no_grad()"
         )
+    if any(n > 1 and step == 0 for n, step in zip(out.shape, out.stride(), strict=True)):
+        raise ArgumentError(f"{where}: several numbers of `out` are one in memory (it was expanded); give out.clone()")
     if (out.dtype, out.device) != (given[0].dtype, given[0].device):
         raise ArgumentError(
             f"{where}: `out` is a tensor of {out.dtype} on {out.device}, but the answer is of {given[0].dtype} on "
