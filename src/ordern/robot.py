@@ -737,10 +737,10 @@ class Robot(
         `points` are frames that touch the `ground`: names, (name, radius) for spheres, or a dictionary of radii.
         Without points, all collision shapes of moving `bodies` touch it, or those of the bodies named: spheres,
         capsules (two spheres) and boxes (eight corners). `pairs` are bodies whose shapes touch each other, such as
-        ("finger", "box"); with `self_collision`, all bodies that no joint connects. `friction` and `restitution` are those of
-        contacts between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints of one
-        freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of them make a
-        step more exact.
+        ("finger", "box"); with `self_collision`, all bodies that no joint connects. `friction` and `restitution` are
+        those of contacts between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints
+        of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of them
+        make a step more exact.
 
         `simulate`, derivatives of motions, GPUs and arrays of other libraries refuse robots with contacts; all other
         functions ignore them. A robot that is built from this one, such as by `attach`, has none.
