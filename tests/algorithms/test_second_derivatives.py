@@ -9,6 +9,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.derivatives.derived import derived_name
+from ordern.derivatives.second_dynamics import _on_one_path
 from ordern.errors import ArgumentError
 from tests.precise import arguments, precise_rate, settings_of
 from tests.random_models import ALL_JOINTS, random_robot
@@ -52,6 +53,15 @@ def test_second_derivatives_of_dynamics(question: str, joints: str) -> None:
         derivative = derived_name("jacobian", question, (first,))
         rate = precise_rate(robot, derivative, given, {x: along[x] for x in names})
         assert_close(_along(found, names, along, first), rate.reshape(robot.nv, robot.nv), CLOSE)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4])
+def test_mass_matrices_vary_with_freedoms_on_one_path_only(seed: int) -> None:
+    """Products of second derivatives leave out all other numbers, which must be zero."""
+    robot = random_robot(seed, 5, [on.Revolute, on.Prismatic], mimic=seed % 2 == 0, floating=seed % 3 == 1)
+    by_q = robot.derivatives.mass_matrix(robot.random(seed)).q
+    assert not by_q[:, ~_on_one_path(robot)].any()
+    assert by_q.any()
 
 
 @pytest.mark.parametrize("question", [pytest.param(x, marks=pytest.mark.slow) for x in QUESTIONS])

@@ -59,10 +59,8 @@ def test_functions_for_one_robot_say_so() -> None:
     many = varied_robot(robot, {x: np.tile(own[x], (2, 1, 1)) for x in ("inertia", "joint_placement")}, {})
     q = robot.assemble().q
     for call in (
-        lambda: many.assemble(q),
         lambda: many.close(q),
         lambda: many.mobility(q),
-        lambda: many.actuation(q, np.zeros(many.nv), np.zeros(many.nv)),
         lambda: many.inverse_kinematics(np.eye(4), many.frames[-1]),
         lambda: on.grasp([many], None),
     ):
@@ -70,13 +68,54 @@ def test_functions_for_one_robot_say_so() -> None:
             call()
 
 
-def test_errors_name_the_way_to_close_each_set() -> None:
+def test_each_set_of_placements_has_a_closed_position() -> None:
     bar = on.load("four-bar")
     q, rest = bar.assemble().q, np.zeros(3)
     sets = bar.vary(placement={"elbow": lambda at: at + np.outer((0.0, 0.01), np.eye(6)[0])})
     for ask in (lambda: sets.forward_dynamics(q, rest, rest), lambda: sets.rollout(q, rest, steps=1)):
-        with pytest.raises(on.InconsistentStateError, match=r"robot\.folded\(k\)\.assemble"):
+        with pytest.raises(on.InconsistentStateError, match=r"robot\.assemble"):
             ask()
+    found = sets.assemble(np.stack([q, q])[:, None], keep="drive")
+    assert found.q.shape == (2, 2, 3) and found.ok.shape == (2, 2) and found.loops["pin"].shape == (2, 2)
+    for k in range(2):
+        np.testing.assert_allclose(found.q[0, k], sets.folded(k).assemble(q, keep="drive").q, atol=1e-12)
+    assert np.abs(sets.loop_residual(found.q)).max() < 1e-11
+    apart = bar.vary(placement={"elbow": lambda at: at + np.outer((0.0, 9.0), np.eye(6)[0])})
+    with pytest.raises(on.LoopError, match=r"^set 1: loop 'pin' of 'four-bar' cannot be closed"):
+        apart.assemble(q)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar"])
+def test_projections_and_forces_of_drives(name: str) -> None:
+    robot, rng = on.load(name), np.random.default_rng(0)
+    many = robot.randomise(0, (2, 3), mass=0.3, com=0.02)
+    q, v0 = robot.assemble(on.robots.positions(name)["assembled"]).q, rng.normal(size=(3, robot.nv))
+    v, keep = many.project_velocity(q, v0), robot.actuated[:1]
+    assert v.shape == (2, 3, robot.nv)
+    a, kept = many.project_acceleration(q, v, v0), many.project_velocity(q, v0, keep=keep)
+    found = many.actuation(q, v, a)
+    assert isinstance(found.internal, list) and len(found.internal) == 6
+    for index in np.ndindex(2, 3):
+        one, x = many.folded(index), v0[index[1]]
+        np.testing.assert_allclose(v[index], one.project_velocity(q, x), atol=1e-11)
+        np.testing.assert_allclose(kept[index], one.project_velocity(q, x, keep=keep), atol=1e-11)
+        np.testing.assert_allclose(a[index], one.project_acceleration(q, v[index], x), atol=1e-9)
+        np.testing.assert_allclose(one.forward_dynamics(q, v[index], found.tau[index]), a[index], atol=1e-8)
+        np.testing.assert_allclose(
+            found.multipliers[index], one.actuation(q, v[index], a[index]).multipliers, atol=1e-8
+        )
+
+
+def test_forces_of_drives_of_joints_that_follow_others() -> None:
+    """A drive of a follower has the ratio of each set; inertias of 1 and ratio^2 are accelerated."""
+    builder = on.Builder("geared").body("ground")
+    wheel = {"parent": "ground", "joint": on.Revolute((0, 0, 1)), "mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
+    builder.body("first", joint_name="wheel", **wheel)
+    robot = builder.body("second", joint_name="gear", mimic=("wheel", 2.0, 0.0), **wheel).build()
+    many = robot.vary(mimic_ratio={"gear": [0.5, 2.0, -1.0]})
+    found = many.actuation([0.0], [0.0], [1.0], ["gear"])
+    np.testing.assert_allclose(found.tau[:, 0], [1.25, 5.0, 2.0])
+    np.testing.assert_allclose(found.u[:, 0], [2.5, 2.5, -2.0])
 
 
 @pytest.mark.slow

@@ -243,12 +243,12 @@ class Call:
         for x in names:
             shape = (*answer, *self.tangent_shape(x))
             start, stop = stop, stop + math.prod(shape)
-            parts.append((start, stop, shape))
+            parts.append(((..., slice(start, stop)), shape, len(shape) == 1))
         made = named_tuple(title, names)
 
         def function(flat: AnyArray) -> Any:
             batch = flat.shape[:-1]
-            return made(*[flat[..., start:stop].reshape(batch + shape) for start, stop, shape in parts])
+            return made(*[flat[at] if is_row else flat[at].reshape(batch + shape) for at, shape, is_row in parts])
 
         return function
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from .call import CLOSED, Call, named_tuple, require_count
 if TYPE_CHECKING:
     from .methods import DerivativeMethods
 
-__all__ = ["Derivatives", "composed"]
+__all__ = ["Derivatives"]
 
 
 class Derivatives:
@@ -48,27 +47,28 @@ class Derivatives:
 
     def _function(self, question: str) -> Callable[..., Any]:
         """Return the function of a question. Calls like earlier ones skip all checks but those of the arguments."""
-        known: dict[Any, Callable[..., Any]] = {}
+        known: dict[Any, tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
         def ask(
             *arguments: ArrayLike, wrt: str | Sequence[str] | None = None, method: str | None = None,
             threads: Threads = None, **named: Any,
         ) -> Any:  # fmt: skip
-            if "device" in named:
-                with computing_on(named.pop("device"), question):
-                    return ask(*arguments, wrt=wrt, method=method, threads=threads, **named)
-            if threads is not None or named:
-                return self._of(question, arguments, wrt, method, threads, named)[0]
-            usual: Any = len(arguments)
-            if wrt is not None or method is not None:
+            usual: Any = None if threads is not None or named else len(arguments)
+            if usual is not None and (wrt is not None or method is not None):
                 varied = None if wrt is None else names_of(wrt, f"derivatives of {question}: `wrt`")
                 usual = (usual, varied, method)
             fast = known.get(usual)
             if fast is not None:
-                with suppress(ArgumentError):  # below, the error has the words of the caller
-                    return fast(*arguments)
-            answer, fast = self._of(question, arguments, wrt, method, None, {})
-            if fast is not None:
+                split, single = fast
+                try:
+                    return split(single(*arguments))
+                except ArgumentError:
+                    fast = None  # below, the error has the words of the caller
+            if "device" in named:
+                with computing_on(named.pop("device"), question):
+                    return ask(*arguments, wrt=wrt, method=method, threads=threads, **named)
+            answer, fast = self._of(question, arguments, wrt, method, threads, named)
+            if fast is not None and usual is not None:
                 known[usual] = fast
             return answer
 
@@ -96,8 +96,8 @@ class Derivatives:
     def _of(
         self, question: str, arguments: tuple[ArrayLike, ...], wrt: str | Sequence[str] | None, method: str | None,
         threads: Threads, named: dict[str, Any],
-    ) -> tuple[Any, Callable[..., Any] | None]:  # fmt: skip
-        """Return the derivatives, and a fast function for calls like this one, if there is one."""
+    ) -> tuple[Any, tuple[Callable[..., Any], Callable[..., Any]] | None]:  # fmt: skip
+        """Return the derivatives, and functions for calls like this one, if there are: the second, then the first."""
         asked = find_question(question)
         inputs = [p.name for p in asked.inputs]
         require_count(asked, inputs, len(arguments))
@@ -125,7 +125,7 @@ class Derivatives:
             return named_tuple("Derivative", names)(**by_name), None
         if [*required, *optional] != inputs[: len(arguments)]:  # defaults, or some left out
             return found, None
-        return found, composed(split, kernel.single)
+        return found, (split, kernel.single)
 
     def _by_parameters(
         self, call: Call, names: tuple[str, ...], arguments: tuple[ArrayLike, ...], method: str | None,
@@ -160,8 +160,3 @@ def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[An
         return made(*[found[k] for k in picks])
 
     return function
-
-
-def composed(split: Callable[[AnyArray], Any], single: Callable[..., AnyArray]) -> Callable[..., Any]:
-    """Return a function that splits an answer."""
-    return lambda *given: split(single(*given))

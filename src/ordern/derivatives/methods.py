@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +16,7 @@ from ..kernel.place import PLACE, placed
 from ..model import Model
 from ..model.parameter_fields import FIELDS
 from .call import CLOSED, Call, Named
-from .matrices import Derivatives, composed
+from .matrices import Derivatives
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -50,9 +49,11 @@ class DerivativeMethods(Answering, Model):
         if type(tangents) is tuple and threads is None and not settings:
             key = _key("jvp", question, arguments, tuple(x is not None for x in tangents), method)
             if (fast := self._usual_products.get(key)) is not None:
-                with suppress(ArgumentError):  # below, the error has the words of the caller
+                try:
                     found: Array = fast(*arguments, *[x for x in tangents if x is not None])
                     return found
+                except ArgumentError:
+                    key = None  # below, the error has the words of the caller
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return np.asarray(closed.jvp(tangents))
@@ -89,8 +90,10 @@ class DerivativeMethods(Answering, Model):
         if threads is None and not settings and (wrt is None or isinstance(wrt, (str, tuple, list))):
             key = _key("vjp", question, arguments, wrt if wrt is None or isinstance(wrt, str) else tuple(wrt), method)
             if (fast := self._usual_products.get(key)) is not None:
-                with suppress(ArgumentError):  # below, the error has the words of the caller
+                try:
                     return fast(*arguments, cotangent)
+                except ArgumentError:
+                    key = None  # below, the error has the words of the caller
         closed = self._closed(question, arguments, settings, method, threads)
         if closed is not None:
             return closed.vjp(cotangent, wrt)
@@ -101,7 +104,8 @@ class DerivativeMethods(Answering, Model):
         split = call.split("Gradient", names, ())
         found = split(call.ask("vjp", names, [cotangent], threads))
         if key is not None and (kernel := call.plain_kernel("vjp", names)) is not None:
-            self._usual_products[key] = composed(split, kernel.single)
+            single = kernel.single
+            self._usual_products[key] = lambda *given: split(single(*given))
         return found
 
     @delegated("simulate.linearise", sets=True, composed=True)

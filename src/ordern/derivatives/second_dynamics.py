@@ -21,11 +21,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.derivatives.hessian import pairs_of
 from ..arguments import AnyArray
+from ..compile.products import Products
 from ..kernel.declarations import Threads
+from ..model import BASE, Model
 from .call import Call
 
 __all__ = ["SecondDynamics", "all_pairs", "zeros"]
@@ -93,7 +95,7 @@ class SecondDynamics:
             kernel, required, optional = self._inverse.kernel("hessian", wrt)
             pairs = pairs_of("inverse_dynamics", wrt)
             step = max(1, _CHUNK // max(1, 4 * n**3))
-            more = np.empty((n, n, n), dtype)
+            more, products = np.empty((n, n, n), dtype), Products(_on_one_path(self._call.robot), dtype)
             for start in range(0, count, step):
                 before, after = (
                     [self._given[x][start : start + step, None] for x in names] for names in (required, optional)
@@ -103,7 +105,7 @@ class SecondDynamics:
                 for k, blocks in enumerate(H, start):
                     by_pair = {pair: blocks[:, m] for m, pair in enumerate(pairs)}
                     J = {x: matrices[k] for x, matrices in self._J._asdict().items()}
-                    _set({pair: x[k] for pair, x in found.items()}, by_pair, J, more)
+                    _set_rows({pair: x[k] for pair, x in found.items()}, by_pair, J, more, products)
                 del H, blocks, by_pair  # their memory is used again
         shape = (*self._batch, n, n, n)
         return [found[x].reshape(shape) if x in found else zeros(shape, dtype) for x in all_pairs(names)]
@@ -123,3 +125,29 @@ def _set(
             np.add(H["q", "q"], np.swapaxes(more, -1, -2), out=out)
         elif y == "v":
             np.add(more, H["q", "v"], out=out)
+
+
+def _set_rows(
+    found: dict[tuple[str, str], AnyArray], H: dict[tuple[str, str], AnyArray], J: dict[str, AnyArray], more: AnyArray,
+    products: Products,
+) -> None:  # fmt: skip
+    """Set the second derivatives of all accelerations of one state, as `_set` does."""
+    for (x, y), out in found.items():
+        if x == "v":
+            out[...] = H["v", "v"]
+        elif y == "q":
+            products.set_sums(more, H["q", "a"], J[y])
+            products.set_mirrored(out, more, H["q", "q"])
+        else:
+            products.set_sums(out, H["q", "a"], J[y], H["q", "v"] if y == "v" else None)
+
+
+def _on_one_path(model: Model) -> NDArray[np.bool_]:
+    """Return for each two freedoms whether they move a body together: joints of both are on a path from the base."""
+    paths = np.zeros((len(model.joints), model.nv), bool)
+    for k, joint in enumerate(model.joints):
+        if joint.parent != BASE:
+            paths[k] = paths[joint.parent]
+        paths[k, joint.v] = True
+    found: NDArray[np.bool_] = paths.T @ paths
+    return found

@@ -25,10 +25,12 @@ from ..arguments import random_generator
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
+from ..model.parameter_sets import for_kinematics, has_sets_of_places
 from ..records import dataclass
 from .kernels import Array, Weights, asking, in_single, kept_freedoms, numbers, positive_weights
 from .least_squares import JointLimits, LeastSquares, Search
 from .limits import CutLimits
+from .sets import by_sets
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -119,6 +121,11 @@ def assemble(
     start = robot.neutral() if q is None else numbers("q", q, robot.nq)
     if not np.isfinite(start).all():
         raise ArgumentError("assemble: q must be finite")
+    if has_sets_of_places(robot):
+        settings: dict[str, Any] = {"keep": keep if isinstance(keep, str) else tuple(keep), "t": t, "weights": weights}
+        settings |= {"limits": limits, "tolerance": tolerance, "steps": steps, "restarts": restarts, "rng": rng}
+        return _of_sets(robot, start if q is None else np.asarray(q), settings | {"check": check})
+    robot = for_kinematics(robot, "assemble")
     batch = start.shape[:-1]
     n = int(np.prod(batch))
     which = "or a dictionary of such by names of joints"
@@ -146,6 +153,22 @@ def assemble(
         raise LoopError(_complaint(solver, result, x, steps, restarts))
     single = in_single(q, *((weights,) if isinstance(weights, np.ndarray) else ()))
     return replace(result, q=result.q.astype(np.float32)) if single else result
+
+
+def _of_sets(robot: Robot, q: Array, settings: dict[str, Any]) -> Assembly:
+    """Return the positions of all sets of placements."""
+    names: list[tuple[str, ...]] = []
+
+    def of(one: Robot, some: dict[str, Any]) -> list[Array]:
+        found = assemble(one, some["q"], **settings)
+        names[:] = [tuple(found.loops), tuple(found.beyond)]
+        main = [found.q, found.residual, found.steps, found.ok, found.held]
+        return [*main, *found.loops.values(), *found.beyond.values()]
+
+    found, residual, steps, ok, held, *sizes = by_sets(robot, {"q": q}, {}, of)
+    (loops, beyond), count = names, len(names[0])
+    each, far = dict(zip(loops, sizes[:count], strict=True)), dict(zip(beyond, sizes[count:], strict=True))
+    return Assembly(robot, found, residual, steps, ok, each, held, far)
 
 
 def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: float = TOLERANCE) -> tuple[Array, Array]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..algorithms.closed_loop.misfit import MISFIT, Sizes, gap_and_slip
 from ..errors import ArgumentError, InconsistentStateError
-from ..model.parameter_sets import has_sets_of_places
 from .kernels import Array
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, toler
         first = f"{_loops(names, robot.name)} {'are open:' if names[1:] else 'is open'} {_listed(names, told)}{of}"
         return (
             f"{first}. That is {gap[worst]:.3g} of the way around the loop, {sizes[worst].length:.3g} m, or of a "
-            f"radian; the tolerance is {tolerance:.3g}. {_closing(robot)}; check=False takes the state as it is"
+            f"radian; the tolerance is {tolerance:.3g}. {_REMEDY_Q}; check=False takes the state as it is"
         )
     rate = np.broadcast_to(rate, (*states.shape, rate.shape[-1]))[at]
     told = [f"opens at {_amounts(sizes[k], rate, '/s')}" for k in order]
@@ -132,13 +131,7 @@ def complaint(robot: Robot, r: Array, rate: Array | None, v: Array | None, toler
     )
 
 
-def _closing(robot: Robot) -> str:
-    """Return how positions are found that close the loops."""
-    if has_sets_of_places(robot):
-        return "Placements have sets, and robot.folded(k).assemble(q).q is a closed position of set k near it"
-    return "robot.assemble(q).q is a closed position near it"
-
-
+_REMEDY_Q = "robot.assemble(q).q is a closed position near it"
 _REMEDY_V = "robot.project_velocity(q, v) is the velocity next to it that keeps loops closed"
 
 

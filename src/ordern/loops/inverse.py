@@ -22,6 +22,7 @@ from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice, positive
 from ..errors import ArgumentError, LoopError, unknown_name
+from ..model.parameter_sets import flattened
 from ..records import dataclass
 from .consistent import Check, require_consistent, tolerance_of
 from .kernels import Array, Weights, asking, numbers, positive_weights
@@ -90,6 +91,8 @@ def actuation(
     n = int(np.prod(batch))
     if most is not None:
         require_consistent(robot, q, v, t, most, "actuation")
+    robot = flattened(robot, batch)
+    ask = asking(robot)
     q, v, a, g = flat(q, batch, n), flat(v, batch, n), flat(a, batch, n), flat(g, batch, n)
     time = None if t is None else flat(np.asarray(t, float), batch, n, 0)
     K = ask("loop_jacobian", q, t=time) if robot.nc else np.zeros((n, 0, robot.nv))
@@ -137,8 +140,8 @@ def drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[st
     for name in names:
         if name in known:
             c = known[name]
-            unit = np.eye(robot.nv)[:, c.v] * (c.mimic.ratio if c.mimic else 1.0)
-            mine = np.broadcast_to(unit, (len(q), *unit.shape))
+            unit = np.eye(robot.nv)[:, c.v] * (_ratio(robot, name) if c.mimic else 1.0)
+            mine = np.broadcast_to(unit, (len(q), *unit.shape[-2:]))
         elif name in loops:
             units = np.eye(robot.loop_table.nv)[loops[name].v]
             mine = np.stack([robot.loop_force(q, unit) for unit in units], axis=-1)
@@ -155,6 +158,13 @@ def drives(robot: Robot, q: Array, names: Sequence[str]) -> tuple[Array, dict[st
         columns.append(mine)
     B = np.concatenate([np.zeros((len(q), robot.nv, 0)), *columns], axis=-1)
     return B, parts, tuple(labels)
+
+
+def _ratio(robot: Robot, name: str) -> Array:
+    """Return the ratio of a joint that follows another: one number, or (n, 1, 1) for n sets of parameters."""
+    followers = [c.name for c in robot.joints if c.mimic]
+    ratios = robot.parameters.mimic_ratio[..., followers.index(name)]
+    return ratios[..., None, None] if ratios.ndim else ratios
 
 
 def drive_forces(

@@ -23,6 +23,7 @@ from .consistent import Check, require_consistent, tolerance_of
 from .dynamics import massive, usual_method
 from .kernels import Array, asking, in_single, kept_freedoms, numbers, worst_loop
 from .mobility import null_motions
+from .sets import by_sets
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -48,7 +49,7 @@ def project_velocity(
     kind = _precision(q, v, t)
     q, v = numbers("q", q, robot.nq), numbers("v", v, robot.nv)
     if not robot.nc:
-        return np.array(v, kind)
+        return _for_all(robot, q, v, kind)
     require_consistent(robot, q, None, t, most, "project_velocity")
     ask = asking(robot)
     rate, K = ask("loop_rate", q, v, t=t), ask("loop_jacobian", q, t=t)
@@ -73,7 +74,7 @@ def project_acceleration(
     kind = _precision(q, v, a, t)
     q, v, a = numbers("q", q, robot.nq), numbers("v", v, robot.nv), numbers("a", a, robot.nv)
     if not robot.nc:
-        return np.array(a, kind)
+        return _for_all(robot, q, a, kind)
     require_consistent(robot, q, v, t, most, "project_acceleration")
     ask = asking(robot)
     k, K = ask("loop_bias", q, v, t=t), ask("loop_jacobian", q, t=t)
@@ -88,8 +89,19 @@ def _precision(*given: Any) -> Any:
     return np.float32 if in_single(*states, *((t,) if isinstance(t, np.ndarray) else ())) else np.float64
 
 
+def _for_all(robot: Robot, q: Array, x: Array, kind: Any) -> Array:
+    """Return x for all states, and sets of parameters, of a robot without loops."""
+    batch = broadcast_shapes("q, v and a", robot.batch_shape, q.shape[:-1], x.shape[:-1])
+    return np.array(np.broadcast_to(x, (*batch, robot.nv)), kind)
+
+
 def _nearest(robot: Robot, q: Array, x: Array, K: Array, c: Array, kept: Array, tolerance: float) -> Array:
     """Return the numbers (..., nv) next to x with K x = c, for positions q (..., nq); those of kept joints stay."""
+    if robot.batch_shape:
+        given = {"q": q, "x": x, "K": K, "c": c}
+        return by_sets(
+            robot, given, {"K": 2}, lambda one, some: [_nearest(one, **some, kept=kept, tolerance=tolerance)]
+        )[0]
     shapes = (q.shape[:-1], x.shape[:-1], K.shape[:-2], c.shape[:-1])
     batch = broadcast_shapes("q, v and a", *shapes)
     n, ask = int(np.prod(batch)), asking(robot)

@@ -227,7 +227,7 @@ class LoopMethods(Answering):
         (2, True)
         """
 
-    @delegated("loops.assemble", kinematic=True)
+    @delegated("loops.assemble", sets=True)
     def assemble(
         self, q: ArrayLike | None = None, keep: Iterable[str] = (), t: float = 0.0, *,
         weights: ArrayLike | Mapping[str, float] | None = None, limits: bool = True, tolerance: float = 1e-12,
@@ -240,6 +240,7 @@ class LoopMethods(Answering):
         the start unless q is given; if the search fails after `steps` steps, up to `restarts` random starts are tried.
         Loops that cannot be closed are an error that names them, unless `check` is False: then the result has how close
         the search came. The search is in double precision; q of the result is in single precision if the given q is.
+        A robot with sets of placements has a position for each set.
         """
 
     def close(self, q: ArrayLike, t: float = 0.0, steps: int = 10, tolerance: float = 1e-12) -> tuple[Array, Array]:
@@ -264,7 +265,7 @@ class LoopMethods(Answering):
         A position that is not closed is an error; `check` is as in `closed_dynamics`.
         """
 
-    @delegated("loops.projection")
+    @delegated("loops.projection", sets=True)
     def project_velocity(
         self, q: ArrayLike, v: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
         check: Check = True, keep: Iterable[str] = (),
@@ -282,7 +283,7 @@ class LoopMethods(Answering):
         2.0
         """
 
-    @delegated("loops.projection")
+    @delegated("loops.projection", sets=True)
     def project_acceleration(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, t: ArrayLike | None = None, tolerance: float = TOLERANCE, *,
         check: Check = True, keep: Iterable[str] = (),
@@ -293,7 +294,7 @@ class LoopMethods(Answering):
         `keep` keep their accelerations. q must be closed, and v must keep it so; `check` is as in `closed_dynamics`.
         """
 
-    @delegated("loops.inverse")
+    @delegated("loops.inverse", sets=True)
     def actuation(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, actuated: Sequence[str] | None = None,
         weights: ArrayLike | Mapping[str, float] | None = None, external: Any = None, *, t: ArrayLike | None = None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import broadcast_shapes
+from ..errors import LoopError, SingularError
 from ..model.parameter_sets import fixed_model
 from ..model.variation import with_values
 from .kernels import Array
@@ -27,7 +28,8 @@ def by_sets(robot: Robot, given: Mapping[str, Any], cores: Mapping[str, int], fu
     """Return the arrays of a function of one robot and of arrays by name, for all sets of parameters of a robot.
 
     `cores` has the number of dimensions of one state, where it is not 1. Arrays, the leading shape of the sets and the
-    results broadcast, as in all functions of a robot; the results have the batch shape first.
+    results broadcast, as in all functions of a robot; the results have the batch shape first. Errors about a state
+    name its set.
     """
     arrays = {x: np.asarray(y) for x, y in given.items()}
     batches = {x: y.shape[: y.ndim - cores.get(x, 1)] for x, y in arrays.items()}
@@ -41,9 +43,14 @@ def by_sets(robot: Robot, given: Mapping[str, Any], cores: Mapping[str, int], fu
     assert robot.variation.values is not None
     numbers = robot.variation.values
     for index in np.ndindex(sizes):
-        one = with_values(robot, numbers[index[len(sizes) - len(robot.batch_shape) :]])
+        own = index[len(sizes) - len(robot.batch_shape) :]
+        one = with_values(robot, numbers[own])
         place = tuple(slice(None) if n == 1 else slice(k, k + 1) for n, k in zip(sizes, index, strict=True))
-        parts = function(one, {x: y[place] for x, y in wide.items()})
+        try:
+            parts = function(one, {x: y[place] for x, y in wide.items()})
+        except (LoopError, SingularError) as e:
+            e.args = (f"set {own[0] if len(own) == 1 else own}: {e}", *e.args[1:])
+            raise
         if not found:
             found = [np.empty((*batch, *x.shape[len(batch) :]), x.dtype) for x in parts]
         for out, x in zip(found, parts, strict=True):

@@ -13,7 +13,6 @@ from .. import arguments
 from ..arguments import AnyArray, choice, positive
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
-from ..model.parameter_sets import has_sets_of_places
 from ..records import dataclass
 from .integrators.tableaus import TABLEAUS
 
@@ -155,9 +154,8 @@ def _check_loops(robot: Robot, q: AnyArray, v: AnyArray) -> None:
         if x.type.timed:
             raise ArgumentError(f"rollout: loop {x.loop.name!r} is driven by time; robot.simulate supports such loops")
     q, v = np.asarray(q, np.float64), np.asarray(v, np.float64)
-    one = ".folded(k)" if has_sets_of_places(robot) else ""
     for what, found, help in (
-        ("open by", robot.loop_residual(q), f"robot{one}.assemble(q0).q closes it"),
+        ("open by", robot.loop_residual(q), "robot.assemble(q0).q closes it"),
         ("opening at", robot.loop_rate(q, v), "robot.project_velocity(q0, v0) keeps it closed"),
     ):
         if not np.abs(found).max(initial=0.0) <= _OPEN:  # also if it is NaN

@@ -374,7 +374,8 @@ class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no
             )
         if isinstance(event, (int, np.integer)):
             if not -len(self.events) <= event < len(self.events):
-                raise ArgumentError(f"saltation: event {event} of {len(self.events)} events does not exist")
+                count = len(self.events)
+                raise ArgumentError(f"saltation: the run has {count} events, so there is no event {event}")
             event = self.events[int(event)]
         elif not hasattr(event, "index") or not hasattr(event, "time"):  # not a record of an event
             raise ArgumentError(f"saltation: give one of the run's `events`, or its place among them, not {event!r}")
