@@ -634,6 +634,7 @@ class Robot(
         restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
         out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
         device: Device = None, contact_friction: ArrayLike | None = None, ground_height: ArrayLike | None = None,
+        contact_impulses: ArrayLike | None = None,
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -654,6 +655,7 @@ class Robot(
         coefficient of `restitution`, or rest, within an error of the order of dt. A GPU (`device="cuda"`) takes steps
         without events, bounces and projections. Robots `with_contacts` touch the ground and each other; then
         `contact_friction` and `ground_height` are numbers, or have one for each contact, (..., contacts) or (..., 1).
+        The solver of the first step begins with `contact_impulses`, such as the last ones of an earlier rollout.
 
         `events` are noted in each trajectory: `run.events["name"]` has the time and the state of the first crossing,
         and the number of all. A `terminal` event ends its trajectory: later rows repeat the state at the event, and the

@@ -90,6 +90,9 @@ class World:
         """Control steps since the start of each episode."""
         self.q = np.tile(robot.neutral(), (count, 1))
         self.v = np.zeros((count, robot.nv))
+        contacts = 0 if robot.contacts is None else len(robot.contacts.pairs)
+        self._impulses = np.zeros((count, contacts, 3))
+        """Those of contacts in the last step, from which the next one begins."""
         self._numbers: dict[str, AnyArray] = {}
         self._variant: Robot | None = None
         self._renewed = np.zeros(count, bool)
@@ -115,7 +118,7 @@ class World:
         """Begin a new episode in some environments."""
         for k in np.flatnonzero(which).tolist():
             drawn = self._start(k)
-            self.q[k], self.v[k] = drawn["q"], drawn["v"]
+            self.q[k], self.v[k], self._impulses[k] = drawn["q"], drawn["v"], 0.0
             for name in (*self._varied, *self._fixed):
                 x = drawn[name]
                 if name not in self._numbers:
@@ -195,13 +198,17 @@ class World:
             tau[:] = found
         else:
             tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
-        run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, every=self.hold, **self._settings)
+        touching = {"contact_impulses": self._impulses} if self.robot.contacts is not None else {}
+        settings = {**self._settings, **touching, "every": self.hold}
+        run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, **settings)
         q, v = run.q[:, -1], run.v[:, -1]
         with np.errstate(over="ignore"):  # numbers that are too large for observations count as infinite
             lost = ~np.isfinite(_states(q, v).astype(self.dtype)).all(-1)
         keep = frozen | lost
         self.q = np.where(keep[:, None], self.q, q)
         self.v = np.where(keep[:, None], self.v, v)
+        if touching:
+            self._impulses = np.where(keep[:, None, None], self._impulses, run.contact_impulses[:, -1])
         self.steps[~frozen] += 1
         rewards = self._each("reward", self._reward(self.q, self.v, tau), float)
         bad = ~(np.isfinite(rewards) | keep)
@@ -233,6 +240,7 @@ _OWN = {
     **{"q0": "`starts`", "v0": "`starts`", "tau": "actions, or `forces`", "steps": "`hold`", "every": "`hold`"},
     **{"policy": "`forces`", "noise": "noise in `observation` or `forces`", "seed": "reset(seed=...)"},
     **{"events": "`terminated`", "progress": "a function of your own", "out": "the arrays that step returns"},
+    "contact_impulses": "nothing: a step begins with those of the last one",
 }
 """Settings of `rollout` that an environment gives itself, and what users have in their place.
 

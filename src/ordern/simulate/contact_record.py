@@ -31,12 +31,13 @@ class ContactSettings:
 
     friction: Any = None
     height: Any = None
+    impulses: Any = None
 
     @property
     def given(self) -> tuple[str, ...]:
         """The names of arguments that are given."""
-        both = {"contact_friction": self.friction, "ground_height": self.height}
-        return tuple(name for name, x in both.items() if x is not None)
+        named = {"contact_friction": self.friction, "ground_height": self.height, "contact_impulses": self.impulses}
+        return tuple(name for name, x in named.items() if x is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +81,15 @@ class ContactRecord:
         self.certificates = np.zeros((p.count, p.rows, 3), p.dtype)
         self._surfaces = shared_rows(surfaces(robot, p.batch, settings).astype(p.dtype), p.batch)
         self._limits = np.concatenate([robot.lower, robot.upper]).astype(p.dtype)
+        self._first = np.zeros((p.count, width), p.dtype)
+        if settings.impulses is not None:
+            self._first[:, : 3 * self._nc] = _start(settings.impulses, p.batch, self._nc).reshape(p.count, -1)
 
     @property
     def arrays(self) -> dict[str, AnyArray]:
         """The arrays that compiled steps read and write."""
-        first = np.zeros((len(self.pushes), self.pushes.shape[-1]), self.pushes.dtype)
         return {
-            **{"pushes0": first, "pushes_out": self.pushes, "certificate_out": self.certificates},
+            **{"pushes0": self._first, "pushes_out": self.pushes, "certificate_out": self.certificates},
             **{"surfaces": self._surfaces, "limits": self._limits},
         }
 
@@ -94,7 +97,7 @@ class ContactRecord:
         """Return the record of some trajectories, by their numbers; the shape of these is that of the new batch."""
         found = ContactRecord.__new__(ContactRecord)
         found._nc, found.names, found._batch = self._nc, self.names, order.shape
-        found._surfaces, found._limits = self._surfaces, self._limits
+        found._surfaces, found._limits, found._first = self._surfaces, self._limits, self._first
         found.pushes, found.certificates = (x[order.reshape(-1)] for x in (self.pushes, self.certificates))
         return found
 
@@ -115,6 +118,20 @@ class ContactRecord:
         """The certificate of the rollout."""
         found = self.certificates.reshape(*self._batch, *self.certificates.shape[1:])
         return Certificate(found[..., 0], found[..., 1], found[..., 2])
+
+
+def _start(given: Any, batch: tuple[int, ...], count: int) -> AnyArray:
+    """Return the impulses from which the solver of the first step begins, (..., contacts, 3)."""
+    try:
+        x = np.asarray(given, float)
+        if x.shape[-2:] != (count, 3) or not np.isfinite(x).all():
+            raise ValueError
+        return np.broadcast_to(x, (*batch, count, 3))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"rollout: contact_impulses must be finite numbers of shape (..., {count}, 3), three for each contact, where "
+            f"... is the batch {batch}; it has shape {np.shape(given)}"
+        ) from None
 
 
 def require_contacts(

@@ -73,12 +73,13 @@ def rollout(
     device: str | None = None,
     contact_friction: Any = None,
     ground_height: Any = None,
+    contact_impulses: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     require_progress(progress)
     place = PLACE.device if device is None else device
     choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
-    settings = ContactSettings(contact_friction, ground_height)
+    settings = ContactSettings(contact_friction, ground_height, contact_impulses)
     refused = {"dynamics": dynamics is not None, "device": place is not None and is_gpu(place, "rollout")}
     require_contacts(robot, settings, method, limits, {**refused, "events": events is not None})
     hold = whole_number("hold", hold, 1)
