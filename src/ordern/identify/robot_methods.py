@@ -186,13 +186,17 @@ class IdentifyMethods(Answering):
         self,
         source: str | os.PathLike[str] | Mapping[str, ArrayLike],
         force_scale: Mapping[str, float] | ArrayLike = 1.0,
+        topics: str | Sequence[str] | None = None,
     ) -> Log:
         """Return a log of measured motions: a file, or arrays by name.
 
-        Files are `.csv`, `.parquet` (needs `ordern[data]`) and `.npz`. Columns are "t" (seconds), "q.<joint>" and
-        "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any order; a joint's name alone is its
-        position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau" (N, nv). `force_scale` multiplies
-        the forces: gear ratios times torque constants, if they are currents of motors, by the names of joints.
+        Files are `.csv`, `.npz`, `.parquet` (needs `ordern[data]`), `.h5` (needs `ordern[hdf5]`), and recordings:
+        `.mcap` (needs `ordern[mcap]`) and bags of ROS 2, a `.db3` file or the folder of a bag. Recordings have messages
+        of the type sensor_msgs/JointState, in the `topics` that are named, or in the only one. Other files have columns:
+        "t" (seconds), "q.<joint>" and "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any
+        order; a joint's name alone is its position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau"
+        (N, nv). `force_scale` multiplies the forces: gear ratios times torque constants, if they are currents of
+        motors, by the names of joints.
         """
 
     @delegated("identify.exciting")
