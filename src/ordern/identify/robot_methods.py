@@ -160,11 +160,13 @@ class IdentifyMethods(Answering):
         are as in `base_parameters` and `inverse_dynamics_regressor`; `base` are base parameters that are known already.
         """
 
-    @delegated("identify.estimate")
+    @delegated("identify.identification")
     def identify(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
         noise: ArrayLike | None = None, consistent: bool = False, prior: float = 0.01,
         smoothing: float | None = None, held_out: float = 0.0, average: int = 1, exact: bool = False,
+        robust: bool = False, instruments: Sequence[ArrayLike] | None = None, offsets: bool = False,
+        stribeck: ArrayLike | str | None = None,
     ) -> Estimate:  # fmt: skip
         """Return the parameters of the robot from measured motions, samples (N, ...), and forces of its drives `tau`.
 
@@ -179,6 +181,12 @@ class IdentifyMethods(Answering):
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
         conditioned. Springs of joints and drag of bodies count as known forces. Of a robot with loops, `tau` are the
         forces of `robot.actuated`.
+
+        With `robust`, forces that are far off count less (Huber's weights). `instruments` is the motion (q, v, a) that
+        the robot was told to follow, sample by sample: with it, noise in the measured motion does not bias the
+        estimate. With `offsets` each joint force has a constant, with `stribeck` friction is larger near rest, by a
+        force times exp(-(v / stribeck)^2): a velocity, one for each joint, or "search" to find them. The robot of the
+        estimate has neither.
         """
 
     @delegated("identify.log")
