@@ -53,7 +53,9 @@ def ros1(t: int, names: list[str], *arrays: list[float]) -> bytes:
     """A JointState of ROS 1: without gaps, with a number first."""
     texts = ["", *names]
     packed = [struct.pack("<I", len(x)) + x.encode() for x in texts]
-    head = struct.pack("<III", 7, t // 10**9, t % 10**9) + packed[0] + struct.pack("<I", len(names)) + b"".join(packed[1:])
+    head = (
+        struct.pack("<III", 7, t // 10**9, t % 10**9) + packed[0] + struct.pack("<I", len(names)) + b"".join(packed[1:])
+    )
     return head + b"".join(struct.pack(f"<I{len(x)}d", len(x), *x) for x in arrays)
 
 
@@ -112,9 +114,15 @@ def test_topics_of_different_times(tmp_path: Path) -> None:
     """Forces that come 3 ms later, in a topic of their own, are brought to the times of the positions."""
     names = ["joint1", "joint2", "joint3"]
     late = 3_000_000
-    places = [(START + round(1e9 * t), cdr(START + round(1e9 * t), names, q.tolist(), [], [])) for t, q in zip(T, Q, strict=True)]
+    places = [
+        (START + round(1e9 * t), cdr(START + round(1e9 * t), names, q.tolist(), [], []))
+        for t, q in zip(T, Q, strict=True)
+    ]
     forces = [
-        (START, cdr(START + late + round(1e9 * t), names, [], [], np.cos((t + 3e-3) * np.array([3.0, 2.0, 1.0])).tolist()))
+        (
+            START,
+            cdr(START + late + round(1e9 * t), names, [], [], np.cos((t + 3e-3) * np.array([3.0, 2.0, 1.0])).tolist()),
+        )
         for t in T
     ]
     log = ARM.read_log(bag(tmp_path / "a.db3", {"/q": places, "/tau": forces}), topics=["/tau", "/q"])
@@ -179,7 +187,11 @@ def test_refusals(tmp_path: Path) -> None:
         (tmp_path / "packed", None, "no files .mcap or .db3; a.db3.zstd is packed"),
         (bag(tmp_path / "empty.db3", {}), None, "no messages of the type sensor_msgs/JointState"),
         (bag(tmp_path / "cut.db3", {"/j": [(t, x[:60]) for t, x in short]}), None, "is not a state of joints"),
-        (bag(tmp_path / "few.db3", {"/j": [(1, cdr(1, NAMES, [1.0], [], []))]}), None, "1 numbers of position for 4 joints"),
+        (
+            bag(tmp_path / "few.db3", {"/j": [(1, cdr(1, NAMES, [1.0], [], []))]}),
+            None,
+            "1 numbers of position for 4 joints",
+        ),
         (tmp_path / "no.mcap", None, "there is no file"),
         (tmp_path / "log.csv", ["/j"], "only recordings .* have topics"),
         (tmp_path / "log.bag", None, "convert bags of ROS 1"),

@@ -58,13 +58,22 @@ def changed(tmp_path: Path, text: str, name: str, **more: object) -> tuple[on.Ro
 def test_urdf(tmp_path: Path) -> None:
     other, read, text = changed(tmp_path, URDF, "arm.urdf")
     assert_close(read.parameters.theta, other.parameters.theta, 1e-12)
-    for kept in ("<!-- an arm: é -->", "<!-- by CAD -->", 'own="7"', 'rpy="0.3 0 0"', "<mass value='", '<mass value="0.1"/>'):
+    for kept in (
+        "<!-- an arm: é -->",
+        "<!-- by CAD -->",
+        'own="7"',
+        'rpy="0.3 0 0"',
+        "<mass value='",
+        '<mass value="0.1"/>',
+    ):
         assert kept in text
     assert text.count("<dynamics") == 2
 
 
 def test_placements_in_urdf(tmp_path: Path) -> None:
-    _, read, _ = changed(tmp_path, URDF, "arm.urdf", placement={"shoulder": lambda x: x + 0.01, "roll": lambda x: x - 0.02})
+    _, read, _ = changed(
+        tmp_path, URDF, "arm.urdf", placement={"shoulder": lambda x: x + 0.01, "roll": lambda x: x - 0.02}
+    )
     fixed = on.load(tmp_path / "arm.urdf")
     moved = fixed.vary(placement={"shoulder": lambda x: x + 0.01, "roll": lambda x: x - 0.02}, fold=True)
     for one, two in zip(read.joints, moved.joints, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import field, replace
 from statistics import NormalDist
@@ -23,6 +24,7 @@ from .springs import known_forces
 if TYPE_CHECKING:
     from ..parameters import Parameters
     from ..robot import Robot
+    from .log import Log
 
 __all__ = ["Estimate", "force_names"]
 
@@ -166,10 +168,24 @@ class Estimate:
         for name, x, s, old in zip(self.names, self.values, self.deviations, before, strict=True):
             lines.append(f"{x:12.5g} {s:12.3g} {old:12.5g}  {name}")
         lines.append("Noise of the forces: " + ", ".join(_pairs(self._forces, self.noise)) + ".")
-        lines.append(f"Known worst, in parts of their size: {'; '.join(self.weakest)}. Motions that excite them help most.")
+        lines.append(
+            f"Known worst, in parts of their size: {'; '.join(self.weakest)}. Motions that excite them help most."
+        )
         if self.held_out is not None:
             lines.append(self.held_out.report)
         return "\n".join(lines)
+
+    def save_report(self, path: str | os.PathLike[str], log: Log, notes: Sequence[str] = ()) -> None:
+        """Write a page of HTML: measured and predicted forces of a log, parameters with intervals, and the verdict.
+
+        `log` has the samples of the estimate, with those that were held out at its end. `notes` are further sentences.
+        """
+        from ..io.writing import replacing
+        from .page import page
+
+        text = page(self, log, (notes,) if isinstance(notes, str) else notes)
+        with replacing(path) as file:
+            file.write(text.encode())
 
     def __repr__(self) -> str:
         kind = "consistent" if self.consistent else "least squares"

@@ -68,7 +68,9 @@ def extra_of(robot: Robot, names: tuple[str, ...], offsets: bool, stribeck: Arra
     if not offsets and stribeck is None:
         return None
     if robot.nc:
-        raise ArgumentError(f"identify: {robot.name!r} has loops, for which offsets and Stribeck friction are not known")
+        raise ArgumentError(
+            f"identify: {robot.name!r} has loops, for which offsets and Stribeck friction are not known"
+        )
     if stribeck is None:
         return Extra(names, bool(offsets), None)
     given = real(stribeck, "stribeck", (robot.nv,))

@@ -114,9 +114,7 @@ class _Task:
         rows = self.motion.tau.shape[-1]
         return None if self.noise is None else noise_of(self.noise, rows, "identify") / np.sqrt(self.each)
 
-    def solved(
-        self, extra: Extra | None
-    ) -> tuple[NDArray[np.intp], BaseParameters, Motion, list[Row], Solution, str]:
+    def solved(self, extra: Extra | None) -> tuple[NDArray[np.intp], BaseParameters, Motion, list[Row], Solution, str]:
         """Return what is estimated, its base parameters, the samples, their factors, the estimate, and its name."""
         robot, motion = self.robot, self.motion
         own, count = robot.parameters.theta, 0 if extra is None else len(extra.labels)

@@ -53,9 +53,7 @@ def instrumental(
     return Solution(x, C, s, condition)
 
 
-def _products(
-    robot: Robot, motion: Motion, reference: Motion, columns: NDArray[np.intp]
-) -> tuple[Array, Array, Array]:
+def _products(robot: Robot, motion: Motion, reference: Motion, columns: NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Return Z^T Y, Z^T Z and Z^T tau of each force."""
     rows, n, width = motion.tau.shape[-1], len(columns), motion.width(robot)
     ZY, ZZ, Zt = np.zeros((rows, n, n)), np.zeros((rows, n, n)), np.zeros((rows, n))

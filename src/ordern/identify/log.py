@@ -103,7 +103,9 @@ class Log:
             wrong = np.abs(x - middle) > limit * usual + 1e-9 * np.abs(x).max(initial=0.0)
             changed[kind] = np.where(wrong, middle, x)
             if wrong.any():
-                notes.append(f"{int(wrong.sum())} outliers of {kind} in {int(wrong.any(axis=1).sum())} samples replaced")
+                notes.append(
+                    f"{int(wrong.sum())} outliers of {kind} in {int(wrong.any(axis=1).sum())} samples replaced"
+                )
         return replace(self, **changed, notes=tuple(notes))
 
     def resampled(self, rate: float) -> Log:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ..errors import ArgumentError, ModelError
 from ..model import BASE, Body, Connection, Model, Placement
 from ..model.checks import require_one_set
 from ..records import dataclass
@@ -25,7 +25,7 @@ from .writing import Losses, replacing
 from .xml_edit import EditedXml, Tag
 from .xml_text import number, numbers, rpy
 
-__all__ = ["write_in_place"]
+__all__ = ["own_file", "write_in_place"]
 
 Array = Any
 _SAME = 1e-12
@@ -44,16 +44,8 @@ def write_in_place(model: Model, path: str | os.PathLike[str], *, lossy: bool = 
 
     See `Robot.save`.
     """
-    require_one_set(model, "save in place")
-    home, target = Path(model.source), Path(path)
-    format = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}.get(home.suffix.lower(), "")
-    if not format or not home.is_file():
-        raise ModelError(
-            f"{model.name!r} has no file of its own whose numbers could be changed in place (source "
-            f"{model.source or 'none'!r}); expected one that was loaded from a .urdf, .xml or .mjcf file"
-        )
-    if target.suffix.lower() != home.suffix.lower():
-        raise ModelError(f"in place, the new file has the format of {home.name}: its name ends in {home.suffix}", path)
+    home, format = own_file(model, path)
+    target = Path(path)
     data = open_source(home).data
     assert isinstance(data, bytes)
     work = _Work(model, _read(home, data), EditedXml(data, str(home)), format, str(home), [])
@@ -64,13 +56,30 @@ def write_in_place(model: Model, path: str | os.PathLike[str], *, lossy: bool = 
             raise ModelError(
                 f"{home.name} names meshes by paths from its own folder, which in place stay as they are; write the "
                 f"new file into {home.resolve().parent}, or give lossy=True to leave it without meshes",
-                path,
+                str(path),
             )
     done = work.changed(losses)
     losses.check()
     with replacing(target) as file:
         file.write(done)
-    return [*work.notes, *losses.summary]
+    return [*work.notes, *(f"left out: {x}" for x in losses.summary)]
+
+
+def own_file(model: Model, path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return the file that a robot came from, and its format; raise if its numbers cannot be changed, for this path."""
+    require_one_set(model, "save in place")
+    home, target = Path(model.source), Path(path)
+    format = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}.get(home.suffix.lower(), "")
+    if not format or not home.is_file():
+        raise ArgumentError(
+            f"{model.name!r} has no file of its own whose numbers could be changed in place (source "
+            f"{model.source or 'none'!r}); expected one that was loaded from a .urdf, .xml or .mjcf file"
+        )
+    if target.suffix.lower() != home.suffix.lower():
+        raise ArgumentError(
+            f"{path}: in place, the new file has the format of {home.name}: its name ends in {home.suffix}"
+        )
+    return home, format
 
 
 def _read(home: Path, data: bytes) -> Model:
@@ -126,7 +135,9 @@ class _Work:
     def _members(self, k: int, of: Model) -> list[tuple[Body, Array]]:
         """Return the links of the file that body k consists of, each with its 4x4 placement in the body."""
         frames = self.model._frame_index
-        return [(x, frames[x.name].placement.matrix) for x in of.bodies if x.name in frames and frames[x.name].body == k]
+        return [
+            (x, frames[x.name].placement.matrix) for x in of.bodies if x.name in frames and frames[x.name].body == k
+        ]
 
     def _body(self, k: int, body: Body) -> None:
         members = self._members(k, self.old)
