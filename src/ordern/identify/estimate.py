@@ -160,8 +160,8 @@ class Estimate:
         """The estimate in words: parameters with deviations, noise of the forces, and the held-out verdict."""
         kind = "consistent estimate" if self.consistent else "estimate"
         lines = [
-            f"{self.base.robot!r}: {kind}, by {self.method}, of {len(self.base)} base parameters from {self.samples} samples, condition "
-            f"number {self.condition:.3g}."
+            f"{self.base.robot!r}: {kind}, by {self.method}, of {len(self.base)} base parameters from {self.samples} "
+            f"samples, condition number {self.condition:.3g}."
         ]
         before = self.before
         lines.append(f"{'estimate':>12} {'deviation':>12} {'before':>12}  parameter")

@@ -83,9 +83,9 @@ class Log:
     def without_outliers(self, window: int = 11, limit: float = 8.0) -> Log:
         """Return the log with single wrong samples of positions and forces replaced by medians of their neighbours.
 
-        A sample is wrong if it is further from the median of the `window` samples around it than `limit` times the usual
-        distance: 1.48 times the median distance in this window, or a typical one of all windows where that is larger
-        (Hampel's identifier). `notes` says how many there were.
+        A sample is wrong if it is further from the median of the `window` samples around it than `limit` times the
+        usual distance: 1.48 times the median distance in this window, or a typical one of all windows where that is
+        larger (Hampel's identifier). `notes` says how many there were.
         """
         if window not in range(3, 1000, 2):
             raise ArgumentError(f"without_outliers: window is an odd number of samples from 3 to 999, not {window!r}")
@@ -283,8 +283,8 @@ def _table(robot: Robot, source: Any, topics: Sequence[str] | None) -> Table:
     if path.endswith(".csv"):
         return _named(read_table(path, robot), path)
     raise ModelError(
-        f"read_log reads .csv, .parquet, .npz, .h5, .mcap and .db3 files, folders of ROS 2 bags, and arrays by name; not "
-        f"{path!r}" + ("; convert bags of ROS 1 to ROS 2 first" if path.endswith(".bag") else "")
+        "read_log reads .csv, .parquet, .npz, .h5, .mcap and .db3 files, folders of ROS 2 bags, and arrays by name; "
+        f"not {path!r}" + ("; convert bags of ROS 1 to ROS 2 first" if path.endswith(".bag") else "")
     )
 
 

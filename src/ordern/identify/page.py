@@ -22,7 +22,7 @@ _WIDTH, _HEIGHT, _LEFT, _FOOT = 960, 190, 64, 22
 _BUCKETS = 480
 """A curve has the least and the largest number of each of so many stretches of time."""
 _COLOURS = {"measured": "#9a9a9a", "predicted": "#1f5fa8", "error": "#c0392b"}
-_STYLE = """body{font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#222;line-height:1.45}
+_STYLE = """body{font-family:system-ui,sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#222}
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}td,th{padding:.1em .6em}svg text{font-size:11px;fill:#555}
 tbody tr:nth-child(even){background:#f4f4f4}"""
 
@@ -144,8 +144,8 @@ def _all(estimate: Estimate) -> str:
         rows += [(x, "0", f"{y:.5g}") for x, y in zip(estimate.extra.labels, estimate.extra_values, strict=True)]
     shown = table(("parameter", "in the file", "estimate"), rows)
     why = (
-        "Single parameters are determined up to the combinations above; the rest of them is as near to the file as it can "
-        "be. Second moments are about the origin of the body."
+        "Single parameters are determined up to the combinations above; the rest of them is as near to the file as it "
+        "can be. Second moments are about the origin of the body."
     )
     return f"<p>{why}</p>" + folded(f"{len(rows)} parameters", shown, len(rows))
 

@@ -153,8 +153,7 @@ def _db3(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
                 "join topics on messages.topic_id = topics.id where topics.type in (?, ?, ?) order by timestamp",
                 _STATES,
             )
-            for name, encoding, t, data in rows:
-                yield name, encoding, t, data
+            yield from rows
         finally:
             base.close()
     except sqlite3.Error as e:

@@ -16,6 +16,7 @@ from ..model import BASE, Frame
 if TYPE_CHECKING:
     from ..loops.consistent import Check
     from .base import BaseParameters
+    from .calibrate import Calibration
     from .estimate import Estimate
     from .exciting import ExcitingTrajectory
     from .identifiability import Identifiability
@@ -200,11 +201,24 @@ class IdentifyMethods(Answering):
 
         Files are `.csv`, `.npz`, `.parquet` (needs `ordern[data]`), `.h5` (needs `ordern[hdf5]`), and recordings:
         `.mcap` (needs `ordern[mcap]`) and bags of ROS 2, a `.db3` file or the folder of a bag. Recordings have messages
-        of the type sensor_msgs/JointState, in the `topics` that are named, or in the only one. Other files have columns:
-        "t" (seconds), "q.<joint>" and "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any
-        order; a joint's name alone is its position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau"
-        (N, nv). `force_scale` multiplies the forces: gear ratios times torque constants, if they are currents of
+        of the type sensor_msgs/JointState, in the `topics` that are named, or in the only one. Other files have
+        columns: "t" (seconds), "q.<joint>" and "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in
+        any order; a joint's name alone is its position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq),
+        "tau" (N, nv). `force_scale` multiplies the forces: gear ratios times torque constants, if they are currents of
         motors, by the names of joints.
+        """
+
+    @delegated("identify.calibrate")
+    def calibrate(
+        self, q: ArrayLike, measured: ArrayLike, frame: str | Frame | None = None, only: Sequence[str] | None = None,
+        device: bool = False, target: bool = False,
+    ) -> Calibration:  # fmt: skip
+        """Return the robot with placements of joints from `measured` poses (N, 4, 4), or positions (N, 3), of a frame.
+
+        `q` (N, nq) are the positions of the joints, and `frame` is the last body unless given. Measurements are in the
+        frame of the robot's base. With `device`, they are in the coordinates of a measuring device, whose place is
+        found, too; with `target`, so is the place of the measured target on the frame. `only` names the joints whose
+        placements may change. Of changes that measurements cannot tell apart, the smallest are taken.
         """
 
     @delegated("identify.exciting")

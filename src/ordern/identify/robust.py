@@ -2,8 +2,8 @@
 
     w = min(1, k / |r / s|),        s = 1.4826 median |r|
 
-r are the errors of a force. The estimate is that of least sum of Huber's function, quadratic up to k s and linear beyond
-it. With k = 1.345 deviations are 2.5 % larger than those of least squares, if the noise is normal after all:
+r are the errors of a force. The estimate is that of least sum of Huber's function, quadratic up to k s and linear
+beyond it. With k = 1.345 deviations are 2.5 % larger than those of least squares, if the noise is normal after all:
 
     C = (sum over r of R_r^T R_r / e_r^2)^-1,      e = s sqrt(mean of psi^2) / mean of psi',    psi = clip(r / s, -k, k)
 
