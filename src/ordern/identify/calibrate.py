@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, choice, real
 from ..errors import ArgumentError
@@ -95,8 +95,8 @@ class Calibration:
         turned = "" if np.isnan(self.before[0]) else f" and from {_angle(self.before[0])} to {_angle(self.after[0])}"
         lines = [
             f"{self.base.robot!r}: {len(self.base)} of {len(self.base.labels)} numbers of placements from "
-            f"{self.samples} measurements of {self.frame!r}. The root mean square error went from {1e3 * self.before[1]:.4g} mm to "
-            f"{1e3 * self.after[1]:.4g} mm{turned}.",
+            f"{self.samples} measurements of {self.frame!r}. The root mean square error went from "
+            f"{1e3 * self.before[1]:.4g} mm to {1e3 * self.after[1]:.4g} mm{turned}.",
             f"{'change':>12} {'deviation':>12}  number (rad, m)",
         ]
         for name, x, s in zip(self.names, self.values, self.deviations, strict=True):
@@ -151,7 +151,7 @@ class _Chain:
         return _Chain(self.lead, self.names, places, self.motions)
 
 
-def _adjoint(T: Array) -> Array:
+def _adjoint(T: NDArray[np.floating[Any]]) -> Array:
     """Return the matrices (..., 6, 6) that take twists, (turn, shift), through poses."""
     R, p = T[..., :3, :3], T[..., :3, 3]
     found = np.zeros((*T.shape[:-2], 6, 6))
@@ -231,7 +231,7 @@ def _chain(
     poses, still = robot.poses(q), np.broadcast_to(np.eye(4), (len(q), 4, 4))
     chain = _Chain(still, [], [], [])
 
-    def add(name: str, P: Array, J: Array) -> None:
+    def add(name: str, P: Array, J: Any) -> None:
         chain.names.append(name)
         chain.places.append(P)
         chain.motions.append(J)
@@ -298,7 +298,7 @@ def _combinations(chain: _Chain, given: Array, robot: str) -> BaseParameters:
     base = from_columns(columns, labels, robot, "poses", _RANK)
     if len(columns) <= len(base):
         raise ArgumentError(
-            f"calibrate: {len(given)} measurements are too few for {len(base)} numbers; measure more, or name joints in "
+    """Return the chain of least weighted squares and least changes, and combinations with their covariance.
             "`only`"
         )
     return base

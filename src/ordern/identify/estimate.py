@@ -132,7 +132,7 @@ class Estimate:
         known = np.isfinite(self.deviations)
         own = np.zeros((len(known), len(known)))
         own[np.ix_(known, known)] = np.linalg.inv(self.covariance[np.ix_(known, known)])
-        return np.sqrt(np.diag(np.linalg.pinv(own + F.T @ F, rcond=1e-14, hermitian=True)))
+        return np.asarray(np.sqrt(np.diag(np.linalg.pinv(own + F.T @ F, rcond=1e-14, hermitian=True))))
 
     @property
     def weakest(self) -> tuple[str, ...]:

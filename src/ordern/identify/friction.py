@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, positive, real
 from ..errors import ArgumentError
@@ -47,9 +47,9 @@ class Extra:
         return tuple(f"{name}.{kind}" for kind in kinds for name in self.names)
 
     @property
-    def rows(self) -> Array:
+    def rows(self) -> NDArray[np.intp]:
         """(E,): the joint force that each column belongs to."""
-        return np.arange(len(self.labels)) % max(1, len(self.names))
+        return np.arange(len(self.labels), dtype=np.intp) % max(1, len(self.names))
 
     def columns(self, v: Array) -> Array:
         """Return the columns (n, nv, E) at velocities (n, nv)."""
@@ -83,7 +83,7 @@ def extra_of(robot: Robot, names: tuple[str, ...], offsets: bool, stribeck: Arra
     return Extra(names, bool(offsets), np.broadcast_to(given, (robot.nv,)).astype(float))
 
 
-def base_of(robot: Robot, chosen: Array, extra: Extra | None) -> BaseParameters:
+def base_of(robot: Robot, chosen: NDArray[np.intp], extra: Extra | None) -> BaseParameters:
     """Return the base parameters of the chosen numbers of theta and the further columns, which follow them."""
     labels = [*robot.parameters.theta_labels, *(extra.labels if extra is not None else ())]
     if extra is None:

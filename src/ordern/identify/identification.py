@@ -66,7 +66,8 @@ def identify(
     used = len(motion) - round(held_out * len(motion))
     task = _Task(robot, motion, used, _whole(average, used), only, exact, robust, noise)
     if isinstance(stribeck, str):
-        stribeck = task.best_stribeck(choice("stribeck", stribeck, ("search",)), offsets)
+        choice("stribeck", stribeck, ("search",))
+        stribeck = task.best_stribeck(offsets)
     extra = extra_of(robot, force_names(robot), offsets, stribeck)
     chosen, base, learned, factors, free, method = task.solved(extra)
     if instruments is not None:
@@ -140,7 +141,7 @@ class _Task:
         factors, free = huber(robot, learned, chosen[base.kept], first, self.exact)
         return chosen, base, learned, factors, free, "re-weighted least squares (Huber)"
 
-    def best_stribeck(self, _: str, offsets: bool) -> Array:
+    def best_stribeck(self, offsets: bool) -> Array:
         """Return the velocity of Stribeck friction that leaves least of each joint force, of some that are tried.
 
         A joint force has its own Stribeck column only, so that all joints try a velocity at once. The velocities are
@@ -149,14 +150,14 @@ class _Task:
         v = self.motion.states[1]
         typical = np.sqrt((v**2).mean(axis=0))
         typical = np.where(typical > 0.0, typical, 1.0)
-        names, best, least = force_names(self.robot), typical.copy(), np.full(len(typical), np.inf)
+        names, best, least = force_names(self.robot), typical, np.full(len(typical), np.inf)
+        plain = replace(self, robust=False)
         for part in _STRIBECK:
-            *_, factors, free, _ = replace(self, robust=False).solved(
-                extra_of(self.robot, names, offsets, part * typical)
-            )
+            solved = plain.solved(extra_of(self.robot, names, offsets, part * typical))
+            factors, free = solved[3], solved[4]
             left = np.array([row.squares(free.x) for row in factors])
             best, least = np.where(left < least, part * typical, best), np.minimum(left, least)
-        return best
+        return np.asarray(best)
 
 
 def _reference(
@@ -165,7 +166,8 @@ def _reference(
     """Return the samples of the reference motion, which are as many as those that were measured."""
     if len(instruments) != 3:
         raise ArgumentError(f"identify: instruments are the reference motion (q, v, a), not {len(instruments)} arrays")
-    found = motion_of(robot, "inverse_dynamics", *instruments, None, "instruments", **more)
+    q, v, a = instruments
+    found = motion_of(robot, "inverse_dynamics", q, v, a, None, "instruments", **more)
     if len(found) != total:
         raise ArgumentError(f"identify: instruments have {len(found)} samples; expected {total}, as the motion")
     return replace(found, average=learned.average, extra=learned.extra).some(slice(0, used))

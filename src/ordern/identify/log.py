@@ -93,7 +93,8 @@ class Log:
         self._require_plain("without_outliers")
         if len(self) < window:
             raise ArgumentError(f"without_outliers: {len(self)} samples are fewer than the window of {window}")
-        changed, notes = {}, list(self.notes)
+        changed: dict[str, Any] = {}
+        notes = list(self.notes)
         for kind in ("q", "tau"):
             x = getattr(self, kind)
             if x is None:

@@ -97,10 +97,10 @@ def _picture(t: Array, measured: Array, predicted: Array, split: float | None) -
         return np.asarray(6 + tall * (high - y) / span)
 
     parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="100%" role="img">']
-    for y in (low, 0.5 * (low + high), high):
-        at = float(up(np.array(y)))
+    for level in (low, 0.5 * (low + high), high):
+        at = float(up(np.array(level)))
         parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 8}" y1="{at:.1f}" y2="{at:.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{y:.3g}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{level:.3g}</text>')
     for x in np.linspace(first, last, 6):
         at = float(across(np.array(x)))
         parts.append(f'<text x="{at:.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{x:.3g} s</text>')

@@ -160,8 +160,8 @@ def _db3(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
         raise UnreadableError(f"the file cannot be read as a bag of ROS 2: {e}", str(path)) from None
 
 
-def _columns(topic: _Topic, name: str, path: str) -> dict[str, Array]:
-    """Return the columns of one topic. Times are those of the messages themselves, or of the recording."""
+def _columns(topic: _Topic, name: str, path: str) -> dict[str, Any]:
+    """Return the columns of one topic. Times, in ns, are those of the messages themselves, or of the recording."""
     if topic.encoding not in _DECODERS:
         raise UnreadableError(f"messages of {name!r} are in {topic.encoding!r}; known are {list(_DECODERS)}", path)
     decode = _DECODERS[topic.encoding]
@@ -171,7 +171,7 @@ def _columns(topic: _Topic, name: str, path: str) -> dict[str, Array]:
         raise UnreadableError(f"a message of {name!r} is not a state of joints: {e}", path) from None
     times = [x.t for x in states] if all(x.t > 0 for x in states) else [t for t, _ in topic.messages]
     order = np.argsort(times, kind="stable")
-    columns = {"t": np.array(times, np.int64)[order]}
+    columns: dict[str, Any] = {"t": np.array(times, np.int64)[order]}
     for kind, short in _KINDS.items():
         names, numbers = states[0].of[kind]
         if len(numbers):
@@ -196,7 +196,7 @@ def _rows(states: Sequence[_State], kind: str, topic: str, path: str) -> Array:
     return rows
 
 
-def _together(parts: Sequence[dict[str, Array]], names: Sequence[str], path: str) -> dict[str, Array]:
+def _together(parts: Sequence[dict[str, Any]], names: Sequence[str], path: str) -> dict[str, Array]:
     """Return the columns of all topics at the times of the first one with positions, which all of them cover."""
     leader = next((x for x in parts if any(name.startswith("q.") for name in x)), parts[0])
     low, high = max(x["t"][0] for x in parts), min(x["t"][-1] for x in parts)
