@@ -298,8 +298,8 @@ def _combinations(chain: _Chain, given: Array, robot: str) -> BaseParameters:
     base = from_columns(columns, labels, robot, "poses", _RANK)
     if len(columns) <= len(base):
         raise ArgumentError(
-    """Return the chain of least weighted squares and least changes, and combinations with their covariance.
-            "`only`"
+            f"calibrate: {len(given)} measurements are too few for {len(base)} numbers; measure more, or name joints "
+            "in `only`"
         )
     return base
 

@@ -225,13 +225,21 @@ class IdentifyMethods(Answering):
     def exciting_trajectory(
         self, duration: float = 10.0, harmonics: int = 5, criterion: str = "determinant", noise: ArrayLike = 1.0,
         middle: ArrayLike | None = None, margin: float = 0.9, velocity_limit: ArrayLike | None = None,
-        effort_limit: ArrayLike | None = None, rng: Any = 0, steps: int = 200,
+        effort_limit: ArrayLike | None = None, rng: Any = 0, steps: int = 200, shape: str = "fourier",
+        frames: Sequence[str] | None = None, least_height: float | None = None, obstacles: Sequence[ArrayLike] = (),
     ) -> ExcitingTrajectory:  # fmt: skip
-        """Return a motion that shows the base parameters of the robot best: a Fourier series, at rest at both ends.
+        """Return a motion that shows the base parameters of the robot best, at rest at both ends.
+
+        Its `shape` is a "fourier" series, so that it can be repeated without a stop, or a "spline", with as many
+        coefficients as a series of so many harmonics.
 
         The criterion is the "determinant" of the covariance of all base parameters, or the "condition" number. The
         motion keeps within the part `margin` of the limits of position, velocity and effort of the robot; others may be
         given. Joints without limits of position keep within half a turn, or a metre, of zero. `middle` is the position
         about which the search begins, `noise` the standard deviation of each force. `steps` are those of the search
         (L-BFGS, with exact gradients), for each of three weights of the limits. Needs SciPy.
+
+        The origins of `frames`, of the last body unless given, stay above `least_height` (m, along z of the world) and
+        out of `obstacles`, spheres (x, y, z, radius). Between these origins nothing is checked: name a frame wherever
+        the robot may touch something, and make spheres larger by the thickness of the robot.
         """
