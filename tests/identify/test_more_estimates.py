@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.identify.estimate import Estimate
 from tests.identify.test_estimates import ARM, CLEAN, MOTION, NOISE, THETA, guess, noisy, smallest
 from tests.random_models import random_state
 from tests.tolerances import assert_close
@@ -78,6 +79,28 @@ def test_offsets_and_stribeck_friction() -> None:
     assert smallest(kept) > 0.0 and kept.held_out is not None and kept.held_out.agrees
     alone = ARM.identify(*MOTION, CLEAN + offset, only=["link3"], offsets=True)
     assert_close(alone.extra_values, offset, 1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("clarabel")
+@pytest.mark.needs("scipy")
+def test_matrix_inequalities() -> None:
+    """Where data decide, they change nothing; with much noise, bodies stay possible, and no possible ones fit better."""
+    free, found = (guess().identify(*MOTION, noisy(4), consistent=x) for x in (False, "lmi"))
+    inside = smallest(guess().identify(*MOTION, noisy(4), consistent="lmi")) > 0.0
+    assert inside and np.abs((found.values - free.values) / free.deviations).max() < 0.05
+    assert "inequalities" in found.report and found.consistent
+    few, tau = tuple(x[:40] for x in MOTION), noisy(5, 5.0)[:40]
+    hard, soft = (guess(3).identify(*few, tau, consistent=x, noise=5.0 * NOISE) for x in ("lmi", True))
+    assert smallest(hard) > 0.0 and smallest(soft) > 0.0
+
+    def misfit(estimate: Estimate) -> float:
+        return float((((estimate.predicted(*few) - tau) / NOISE) ** 2).sum())
+
+    assert misfit(hard) <= misfit(soft) * (1.0 + 1e-3)
+    assert guess().identify(*MOTION, noisy(4), consistent="entropy").consistent
+    with pytest.raises(on.OrdernError, match="unknown way to be consistent 'sdp'"):
+        guess().identify(*MOTION, noisy(4), consistent="sdp")
 
 
 def test_an_offset_that_is_a_mass() -> None:

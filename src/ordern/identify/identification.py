@@ -17,6 +17,7 @@ from .consistent import Prior, possible_theta
 from .estimate import Estimate, force_names
 from .friction import Extra, base_of, extra_of
 from .identifiability import information_of, noise_of
+from .inequalities import feasible_theta
 from .instruments import instrumental
 from .least_squares import Solution, measured_of, solve
 from .reduction import Motion, Row, motion_of, reduced
@@ -42,7 +43,7 @@ def identify(
     tau: ArrayLike,
     only: Sequence[str] | None = None,
     noise: ArrayLike | None = None,
-    consistent: bool = False,
+    consistent: bool | str = False,
     prior: float = 0.01,
     smoothing: float | None = None,
     held_out: float = 0.0,
@@ -59,6 +60,8 @@ def identify(
             f"identify: held_out is the part of the samples to hold out, from 0 up to 1, not {held_out!r}"
         )
     positive(prior, "prior")
+    if isinstance(consistent, str):
+        choice("way to be consistent", consistent, ("entropy", "lmi"))
     if instruments is not None and (robust or consistent):
         raise ArgumentError("identify: instruments go with plain estimates only, without robust and consistent")
     more: dict[str, Any] = {} if smoothing is None else {"smoothing": positive(smoothing, "smoothing", zero=True)}
@@ -78,14 +81,15 @@ def identify(
     own = np.concatenate([robot.parameters.theta, np.zeros(0 if extra is None else len(extra.labels))])
     theta = own.copy()
     if consistent:
-        found, theta[chosen] = _consistent(base, factors, free, own[chosen], prior)
+        found, theta[chosen] = _consistent(base, factors, free, own[chosen], None if consistent == "lmi" else prior)
+        method += ", with matrix inequalities" if consistent == "lmi" else ", with an entropic prior"
     else:
         found = _determined(free, base)
         theta[chosen] = base.theta_near(found.x, own[chosen])
     count = len(robot.parameters.theta)
     estimate = Estimate(
         base, found.x, found.covariance, found.noise * np.sqrt(task.each), found.condition, theta[:count], used,
-        consistent, None, robot, smoothing, method, extra, theta[count:],
+        bool(consistent), None, robot, smoothing, method, extra, theta[count:],
     )  # fmt: skip
     if used == len(motion):
         return estimate
@@ -219,14 +223,15 @@ def _determined(found: Solution, base: BaseParameters) -> Solution:
 
 
 def _consistent(
-    base: BaseParameters, rows: list[Row], free: Solution, own: Array, weight: float
+    base: BaseParameters, rows: list[Row], free: Solution, own: Array, weight: float | None
 ) -> tuple[Solution, Array]:
-    """Return the solution of a consistent estimate, and the parameters theta that were estimated."""
+    """Return the solution of a consistent estimate, and the parameters theta: by a prior of this weight, or None."""
     guesses = np.zeros(len(own))
     guesses[base.kept] = free.x
     prior = _prior_of(base, own, guesses)
     F, z = information_of(rows, free.noise, len(base)), measured_of(rows, free.noise)
-    theta = possible_theta(F @ base.matrix, z, own, prior, weight)
+    A = F @ base.matrix
+    theta = feasible_theta(A, z, own, prior) if weight is None else possible_theta(A, z, own, prior, weight)
     return Solution(base.of_theta(theta), free.covariance, free.noise, free.condition), theta
 
 

@@ -164,7 +164,7 @@ class IdentifyMethods(Answering):
     @delegated("identify.identification")
     def identify(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
-        noise: ArrayLike | None = None, consistent: bool = False, prior: float = 0.01,
+        noise: ArrayLike | None = None, consistent: bool | str = False, prior: float = 0.01,
         smoothing: float | None = None, held_out: float = 0.0, average: int = 1, exact: bool = False,
         robust: bool = False, instruments: Sequence[ArrayLike] | None = None, offsets: bool = False,
         stribeck: ArrayLike | str | None = None,
@@ -176,7 +176,8 @@ class IdentifyMethods(Answering):
         `only` names what to estimate: bodies, joints, labels of parameters, or "inertia", "armature", "damping" and
         "joint_friction"; all other parameters are taken as they are. With `consistent`, the parameters are such that
         bodies can have them, and those that forces do not determine stay near the robot's own. `prior` is the weight of
-        these, in units of the log-likelihood. The part `held_out` of the samples, from the end, is used to judge the
+        these, in units of the log-likelihood. With `consistent="lmi"`, linear matrix inequalities take the place of the
+        prior; this needs Clarabel (`ordern[lmi]`). The part `held_out` of the samples, from the end, is used to judge the
         estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
         is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
