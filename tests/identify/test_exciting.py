@@ -66,7 +66,9 @@ def test_motion_is_better_and_keeps_limits(criterion: str) -> None:
 
 
 def test_splines() -> None:
-    found = ARM.exciting_trajectory(6.0, 4, steps=40, shape="spline", velocity_limit=3.0, effort_limit=[20.0, 10.0, 5.0])
+    found = ARM.exciting_trajectory(
+        6.0, 4, steps=40, shape="spline", velocity_limit=3.0, effort_limit=[20.0, 10.0, 5.0]
+    )
     q, v, a = found(np.array([0.0, 6.0]))
     assert np.abs(v).max() < 1e-9 and np.abs(a).max() < 1e-9 and np.abs(q[1] - q[0]).max() < 1e-9
     t, q, v, a = found.sample(200.0)

@@ -85,7 +85,7 @@ def test_offsets_and_stribeck_friction() -> None:
 @pytest.mark.needs("clarabel")
 @pytest.mark.needs("scipy")
 def test_matrix_inequalities() -> None:
-    """Where data decide, they change nothing; with much noise, bodies stay possible, and no possible ones fit better."""
+    """Where data decide, they change nothing; with much noise, bodies are possible, and no possible ones fit better."""
     free, found = (guess().identify(*MOTION, noisy(4), consistent=x) for x in (False, "lmi"))
     inside = smallest(guess().identify(*MOTION, noisy(4), consistent="lmi")) > 0.0
     assert inside and np.abs((found.values - free.values) / free.deviations).max() < 0.05

@@ -134,6 +134,17 @@ class Estimate:
         own[np.ix_(known, known)] = np.linalg.inv(self.covariance[np.ix_(known, known)])
         return np.asarray(np.sqrt(np.diag(np.linalg.pinv(own + F.T @ F, rcond=1e-14, hermitian=True))))
 
+    def by_simulation(self, log: Log, horizon: float = 0.1, prior: float = 0.01) -> Estimate:
+        """Return an estimate by output errors: simulations by the measured forces follow the measured positions.
+
+        Simulations begin anew every `horizon` seconds. This estimate is the start; `prior` is as in `identify`, and the
+        result is consistent. The log needs equal steps, forces, and velocities to begin with. Deviations are for noise
+        in the positions. Noise in the forces disturbs it: use it for good torque sensors and coarse encoders.
+        """
+        from .output_error import by_simulation
+
+        return by_simulation(self, log, horizon, prior)
+
     @property
     def weakest(self) -> tuple[str, ...]:
         """The base parameters that are known worst, in multiples of what they contribute; five at most.

@@ -11,8 +11,9 @@ which begins and ends at rest in c. The coefficients minimise
     "condition"     log cond(F D^-1)             the condition number, with columns of unit length
 
 of the weighted regressor F of the base parameters at equal times, and a penalty on what exceeds limits of position,
-velocity and effort, and of the places of frames: a least height, and spheres that they keep out of. Gradients are exact: those of the regressor by q, v and a at each time (`vjp`), and the linear map
-from coefficients to these. At the end the motion is shrunk about its middle until it keeps all limits.
+velocity and effort, and of the places of frames: a least height, and spheres that they keep out of. Gradients are
+exact: those of the regressor by q, v and a at each time (`vjp`), and the linear map from coefficients to these. At the
+end the motion is shrunk about its middle until it keeps all limits.
 
 Reference: Swevers, Ganseman and others 1997, Optimal robot excitation and identification.
 """
@@ -278,7 +279,7 @@ def _shrunk(robot: Robot, problem: _Problem, x: Array) -> Array:
         low, high = (between, high) if problem.excess(part(between)) <= 1.0 else (low, between)
     if low < 0.05:
         raise ArgumentError(
-            f"exciting_trajectory: no motion of {robot.name!r} about its middle keeps the limits of position, velocity, "
-            "effort and places; give another `middle`, a longer `duration`, or larger limits"
+            f"exciting_trajectory: no motion of {robot.name!r} about its middle keeps the limits of position, "
+            "velocity, effort and places; give another `middle`, a longer `duration`, or larger limits"
         )
     return part(low)

@@ -27,7 +27,7 @@ from .springs import known_forces
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["identify"]
+__all__ = ["identify", "prior_of"]
 
 _LARGEST = 1e5
 """The largest condition number for which sums of products are used: its square leaves six digits."""
@@ -228,14 +228,14 @@ def _consistent(
     """Return the solution of a consistent estimate, and the parameters theta: by a prior of this weight, or None."""
     guesses = np.zeros(len(own))
     guesses[base.kept] = free.x
-    prior = _prior_of(base, own, guesses)
+    prior = prior_of(base, own, guesses)
     F, z = information_of(rows, free.noise, len(base)), measured_of(rows, free.noise)
     A = F @ base.matrix
     theta = feasible_theta(A, z, own, prior) if weight is None else possible_theta(A, z, own, prior, weight)
     return Solution(base.of_theta(theta), free.covariance, free.noise, free.condition), theta
 
 
-def _prior_of(base: BaseParameters, own: Array, guesses: Array) -> Prior:
+def prior_of(base: BaseParameters, own: Array, guesses: Array) -> Prior:
     """Return the prior of the estimated parameters: bodies whole, and drives."""
     bodies: dict[str, list[int]] = {}
     drives = []

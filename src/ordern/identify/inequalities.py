@@ -71,7 +71,9 @@ def _cones(prior: Prior, scale: Array, count: int, clarabel: object) -> tuple[Ar
         both = np.outer(units, units)
         own = np.zeros((10, count))
         for k, place in enumerate(places):
-            own[:, place] = [-w * (UNITS[k] * both)[i, j] * scale[place] for w, (i, j) in zip(weights, _PLACES, strict=True)]
+            own[:, place] = [
+                -w * (UNITS[k] * both)[i, j] * scale[place] for w, (i, j) in zip(weights, _PLACES, strict=True)
+            ]
         rows.append(own)
         bounds.append(np.array([-_LEAST * w * (J0 * both)[i, j] for w, (i, j) in zip(weights, _PLACES, strict=True)]))
         cones.append(clarabel.PSDTriangleConeT(4))  # type: ignore[attr-defined]

@@ -177,7 +177,7 @@ class IdentifyMethods(Answering):
         "joint_friction"; all other parameters are taken as they are. With `consistent`, the parameters are such that
         bodies can have them, and those that forces do not determine stay near the robot's own. `prior` is the weight of
         these, in units of the log-likelihood. With `consistent="lmi"`, linear matrix inequalities take the place of the
-        prior; this needs Clarabel (`ordern[lmi]`). The part `held_out` of the samples, from the end, is used to judge the
+        prior; this needs Clarabel (`ordern[lmi]`). The part `held_out` of the samples, from the end, judges the
         estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
         is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly

@@ -57,7 +57,9 @@ def room_of(
     spheres = [array(x, (4,), "an obstacle") for x in obstacles]
     if height is None and not spheres:
         if frames is not None:
-            raise ArgumentError("exciting_trajectory: frames are those that keep a least_height or out of obstacles; give one")
+            raise ArgumentError(
+                "exciting_trajectory: frames are those that keep a least_height or out of obstacles; give one"
+            )
         return None
     for x in spheres:
         if not (np.isfinite(x).all() and x[3] > 0.0):
