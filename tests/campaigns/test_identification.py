@@ -37,7 +37,7 @@ def measured(name: str, seconds: int) -> tuple[on.Robot, on.Robot, np.ndarray, n
 
 @pytest.mark.parametrize("name", ["panda", "ur5"])
 def test_intervals_cover_the_truth(name: str, campaign: Callable[[int, int], int]) -> None:
-    """Of 60 s at 1 kHz, with 5 % of noise, means of ten samples: 95 % pooled within 2 %, and of each within 3 %."""
+    """Of 60 s at 1 kHz, with 5 % of noise, robust, means of ten samples: 95 % pooled within 2 %, each within 3 %."""
     robot, real, t, q, tau = measured(name, 60)
     noise, rng, count = 0.05 * np.sqrt((tau**2).mean(axis=0)), np.random.default_rng(0), campaign(3, 1000)
     inside = np.zeros(0)
@@ -46,13 +46,16 @@ def test_intervals_cover_the_truth(name: str, campaign: Callable[[int, int], int
         zero = rng.random(q.shape[1])
         positions = STEP * (np.round(q / STEP + zero) - zero)
         log = robot.read_log({"t": t, "q": positions, "tau": tau + noise * rng.normal(size=tau.shape)}).filtered(20.0)
-        found = robot.identify(*log.motion, average=10)
+        # steps of the encoder turn the sign of a velocity near zero, and with it friction: a few forces are far off
+        found = robot.identify(*log.motion, average=10, robust=True)
         truth = found.base.of_theta(real.parameters.theta)
         low, high = found.intervals(0.95).T
         inside = (inside if len(inside) else np.zeros(len(truth))) + ((low <= truth) & (truth <= high))
         worst = max(worst, float(np.abs((found.values - truth) / found.deviations).max()))
     covered = inside / count
-    print(f"{name}: {100 * covered.mean():.2f} % pooled, {100 * covered.min():.1f} to {100 * covered.max():.1f} % of each")
+    print(
+        f"{name}: {100 * covered.mean():.2f} % pooled, {100 * covered.min():.1f} to {100 * covered.max():.1f} % of each"
+    )
     assert abs(covered.mean() - 0.95) < campaign(8, 2) / 100 and worst < 6.0
     if count >= 1000:
         assert np.abs(covered - 0.95).max() < 0.03
@@ -65,7 +68,9 @@ def test_estimates_are_possible(campaign: Callable[[int, int], int]) -> None:
     log = robot.read_log({"t": t, "q": q, "tau": tau}).filtered(20.0)
     positions, v, a, clean = log.motion
     for _ in range(campaign(5, 1000)):
-        found = robot.identify(positions, v, a, clean + noise * rng.normal(size=clean.shape), consistent=True, average=5)
+        found = robot.identify(
+            positions, v, a, clean + noise * rng.normal(size=clean.shape), consistent=True, average=5
+        )
         p = found.parameters
         assert np.linalg.eigvalsh(pseudo_inertias(p.inertia)).min() > 0.0
         assert min(p.armature.min(), p.damping.min(), p.joint_friction.min()) > 0.0

@@ -8,8 +8,9 @@ with the placements P of the joints, their motions J, the frame F on its body, a
 place M of the base in the coordinates of the measuring device and the place E of its target on the frame. Each of M, E
 and P changes by a twist d on its right, P exp(d), which moves the frame by the twist Ad(B)^-1 d, where B is the product
 right of it. So the errors of the poses are linear in small twists, with exact gradients. Gauss and Newton's method with
-weights from the errors themselves finds them. As with forces, only combinations of these numbers have an effect. Of all
-changes with the same effect, those of the least sum of squares are taken, device and target first.
+weights from the errors themselves finds them. As with forces, only combinations of these numbers have an effect. A weak
+prior, deviations of 0.05 rad and m from the file, decides on the others: of all changes with the same effect, the
+smallest are taken, those of device and target first.
 
 Reference: Hollerbach, Khalil and Gautier 2016, Model identification, Springer handbook of robotics, chapter 6.
 """
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
 __all__ = ["Calibration", "calibrate"]
 
 _STEPS = 50
-_SETTLED = 1e-10
+_SETTLED = 1e-9
+_LEAST = 1e-8
+"""The least error in rad and m that counts: smaller ones are rounding, beside which the prior would be nothing."""
 _NUMBERS = ("rx", "ry", "rz", "x", "y", "z")
-_CHEAP = 1e3
-"""Changes of device and target cost less than those of joints, by this factor."""
+_USUAL, _FREE = 0.05, 50.0
+"""The prior deviations, in rad and m, of placements of joints from the file, and of device and target from the start."""
 _RANK = 1e-6
 """Directions below this part of the strongest, columns of unit length, have no effect that a measurement could show."""
 
@@ -305,24 +308,21 @@ def _combinations(chain: _Chain, given: Array, robot: str) -> BaseParameters:
 
 
 def _found(chain: _Chain, given: Array, robot: str) -> tuple[_Chain, BaseParameters, Array]:
-    """Return the chain of least weighted squares and least changes, and combinations with their covariance.
-
-    Combinations depend on the places: a target on the axis of the last joint shows less than one beside it.
-    """
-    cheap = np.repeat([_CHEAP if name in ("device", "target") else 1.0 for name in chain.names], 6)
+    """Return the chain of least weighted squares, and combinations of changes with their covariance."""
+    _combinations(chain, given, robot)  # raises if there are too few measurements
+    prior = np.repeat([_FREE if name in ("device", "target") else _USUAL for name in chain.names], 6)
+    total = np.zeros(len(prior))
     for _ in range(_STEPS):
-        base = _combinations(chain, given, robot)
         off = _errors(chain.poses(), given)
         turn, shift = _sizes(off)
-        free = max(1e-6, 1.0 - len(base) / (len(off) * (6 if given.ndim == 3 else 3)))
-        noise = np.repeat([max(turn, 1e-12), max(shift, 1e-12)], 3) / np.sqrt(3.0 * free)
+        noise = np.repeat([max(turn, _LEAST), max(shift, _LEAST)], 3) / np.sqrt(3.0)
         F, z = _rows(chain.columns() / noise[:, None], given), off / noise
         z = z if given.ndim == 3 else z[:, 3:]
-        U, s, Vt = np.linalg.svd(F.reshape(-1, len(cheap)) * cheap, full_matrices=False)
-        used = slice(0, len(base))
-        inverse = (Vt[used].T / s[used]) * cheap[:, None]
-        step = inverse @ (U[:, used].T @ z.ravel())
-        chain = chain.moved(step)
+        A = np.concatenate([F.reshape(-1, len(prior)) * prior, np.eye(len(prior))])  # in parts of the prior
+        Q, R = np.linalg.qr(A)
+        inverse = prior[:, None] * np.linalg.inv(R)
+        step = inverse @ (Q.T @ np.concatenate([z.ravel(), -total / prior]))
+        chain, total = chain.moved(step), total + step
         if np.abs(step).max(initial=0.0) < _SETTLED:
             break
     else:
@@ -330,5 +330,7 @@ def _found(chain: _Chain, given: Array, robot: str) -> tuple[_Chain, BaseParamet
             "calibrate: the placements do not settle: measurements and positions may not belong together, or the robot "
             "is too far off to begin with; with `device=True` the place of the base is found, too"
         )
+    base = _combinations(chain, given, robot)
     known = base.matrix @ inverse
-    return chain, base, known @ known.T
+    lost = len(base) / (len(off) * (6 if given.ndim == 3 else 3))  # what parameters take of the errors
+    return chain, base, known @ known.T / max(1e-6, 1.0 - lost)
