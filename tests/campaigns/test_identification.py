@@ -1,4 +1,4 @@
-"""The campaign of identification: logs of a Panda and a UR5 as real ones are, again and again. Full size by `./dev soak`."""
+"""The campaign of identification: logs of a Panda and a UR5 like real ones, many times. Full size by `./dev soak`."""
 
 from __future__ import annotations
 

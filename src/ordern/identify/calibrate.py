@@ -42,7 +42,7 @@ _LEAST = 1e-8
 """The least error in rad and m that counts: smaller ones are rounding, beside which the prior would be nothing."""
 _NUMBERS = ("rx", "ry", "rz", "x", "y", "z")
 _USUAL, _FREE = 0.05, 50.0
-"""The prior deviations, in rad and m, of placements of joints from the file, and of device and target from the start."""
+"""The prior deviations, in rad and m, of joints from the file, and of device and target from the start."""
 _RANK = 1e-6
 """Directions below this part of the strongest, columns of unit length, have no effect that a measurement could show."""
 
