@@ -20,6 +20,7 @@ Q = ARM.random(1, 60)
 POSES = REAL.kernel("pose", way="interpreted", frame="flange")(Q)
 
 
+@pytest.mark.slow
 def test_poses_without_noise() -> None:
     """Other positions are predicted exactly, and the number of combinations is the known 4 R + 2 P + 6."""
     found = ARM.calibrate(Q, POSES)
@@ -46,6 +47,7 @@ def test_device_and_target_from_positions() -> None:
     )
 
 
+@pytest.mark.slow
 def test_deviations_are_right() -> None:
     """Errors of the combinations, in deviations, over repetitions with noise in turns and shifts."""
     truth = ARM.calibrate(Q, POSES).values
