@@ -854,10 +854,12 @@ class Robot(
         """Return the robot as MJCF text. What MJCF lacks is an error; with `lossy` it is left out and listed."""
 
     @delegated("io.writing")
-    def save(self, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
+    def save(self, path: str | os.PathLike[str], *, lossy: bool = False, in_place: bool = False) -> None:
         """Write the robot to a file: URDF or MJCF, by its suffix. The file is complete or not written at all.
 
-        It is an error if the format cannot express a part of the dynamics; with `lossy` that part is left out.
+        It is an error if the format cannot express a part of the dynamics; with `lossy` that part is left out. With
+        `in_place`, the new file is the one that the robot was loaded from, comments and all, with other numbers where
+        those of the robot differ: inertias, damping, friction, armature (MJCF) and placements of joints (URDF).
         """
 
     def kernel(

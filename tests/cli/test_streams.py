@@ -28,6 +28,7 @@ ARGUMENTS = {
     "inverse": ["inverse", "ä.urdf", "--to", "0.5", "--duration", "1"],
     "forward": ["forward", "ä.urdf"],
     "simulate": ["simulate", "ä.urdf", "--until", "0.1"],
+    "identify": ["identify", "log.npz", "ä.urdf", "--only", "damping", "--held-out", "0"],
     "rollout": ["rollout", "ä.urdf", "--batch", "2", "--steps", "3"],
     "ensemble": ["ensemble", "ä.toml"],
     "plot": ["plot", "ä.npz", "q", "--robot", "ä.urdf", "--force"],
@@ -48,6 +49,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("ä.urdf").write_text(ROBOT, encoding="utf-8")
     Path("ä.toml").write_text('robot = "ä.urdf"\nmembers = 2\nsteps = 3\n', encoding="utf-8")
+    t = np.arange(100)[:, None] * 0.01
+    np.savez("log.npz", t=t[:, 0], q=np.sin(t), v=np.cos(t), a=-np.sin(t), tau=np.cos(3 * t))
     ordern.Result(ordern.load("ä.urdf"), [0.0, 1.0], *np.zeros((4, 2, 1))).save("ä.npz")
     return tmp_path
 

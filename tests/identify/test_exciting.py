@@ -9,6 +9,8 @@ import pytest
 
 import ordern as on
 from ordern.identify import exciting
+from ordern.identify.bases import Fourier
+from ordern.identify.room import room_of
 from tests.tolerances import assert_close
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("scipy")]
@@ -18,9 +20,9 @@ ARM = on.load("planar-3r")
 
 def problem(effort: float = 3.0) -> tuple[exciting._Problem, np.ndarray]:
     """A problem whose start exceeds the limits of effort, and the start."""
-    free = exciting._free(4)
-    found = exciting._problem(ARM, np.arange(60) / 10.0, 6.0, free, [1.0, 0.5, 0.2], 0.9, 4.0, effort)
-    return found, exciting._start(ARM, found, free.shape[1], None, np.random.default_rng(0))
+    room = room_of(ARM, ["link3", "link2"], -0.1, [(0.2, 0.2, 0.0, 0.3)])
+    found = exciting._problem(ARM, np.arange(60) / 10.0, Fourier(6.0, 4), [1.0, 0.5, 0.2], 0.9, 4.0, effort, room)
+    return found, exciting._start(ARM, found, 6, None, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("criterion", ["determinant", "condition"])
@@ -63,6 +65,30 @@ def test_motion_is_better_and_keeps_limits(criterion: str) -> None:
         assert after.condition < 0.7 * start.condition
 
 
+def test_splines() -> None:
+    found = ARM.exciting_trajectory(
+        6.0, 4, steps=40, shape="spline", velocity_limit=3.0, effort_limit=[20.0, 10.0, 5.0]
+    )
+    q, v, a = found(np.array([0.0, 6.0]))
+    assert np.abs(v).max() < 1e-9 and np.abs(a).max() < 1e-9 and np.abs(q[1] - q[0]).max() < 1e-9
+    t, q, v, a = found.sample(200.0)
+    assert_close(np.gradient(q, t, axis=0)[1:-1], v[1:-1], 1e-3)
+    assert_close(np.gradient(v, t, axis=0)[1:-1], a[1:-1], 2e-3)
+    assert np.isfinite(found.identifiability(50.0).condition) and found.coefficients.shape == (8, 3)
+
+
+def test_heights_and_obstacles() -> None:
+    """An arm in a vertical plane stays above a table, and out of a sphere that it hits otherwise."""
+    arm = on.load("puma560")
+    frames, ball = ["flange", "forearm"], np.array([0.5, -0.1, 0.7, 0.25])
+    limits = {"effort_limit": 200.0, "velocity_limit": 3.0, "steps": 25, "middle": [0.0, 0.8, -0.5, 0.0, 0.5, 0.0]}
+    free = arm.exciting_trajectory(6.0, 3, **limits).sample(100.0)[1]
+    kept = arm.exciting_trajectory(6.0, 3, frames=frames, least_height=0.4, obstacles=[ball], **limits).sample(100.0)[1]
+    places = [arm.poses(q, frames)[..., :3, 3] for q in (free, kept)]
+    outside = [min(x[..., 2].min() - 0.4, (np.linalg.norm(x - ball[:3], axis=-1) - 0.25).min()) for x in places]
+    assert outside[0] < -0.05 and outside[1] > -1e-6
+
+
 def _covariance(trajectory: exciting.ExcitingTrajectory) -> np.ndarray:
     _, q, v, a = trajectory.sample(50.0)
     found = ARM.base_parameters()
@@ -78,6 +104,12 @@ def _covariance(trajectory: exciting.ExcitingTrajectory) -> np.ndarray:
         (lambda: ARM.exciting_trajectory(criterion="trace"), "unknown criterion 'trace'"),
         (lambda: ARM.exciting_trajectory(middle=[9.0, 0, 0]), "within the limits of all joints"),
         (lambda: ARM.exciting_trajectory(effort_limit=0.01, steps=2), "give another `middle`"),
+        (lambda: ARM.exciting_trajectory(shape="circle"), "unknown shape 'circle'"),
+        (lambda: ARM.exciting_trajectory(frames=["link3"]), "give one"),
+        (lambda: ARM.exciting_trajectory(obstacles=[(0, 0, 0, -1)]), "an obstacle is a sphere"),
+        (lambda: ARM.exciting_trajectory(obstacles=[(0, 0, 0)]), "an obstacle"),
+        (lambda: ARM.exciting_trajectory(frames=["hand"], least_height=0.0), "unknown frame 'hand'"),
+        (lambda: ARM.exciting_trajectory(least_height=5.0, steps=2), "keeps the limits of position"),
         (lambda: on.load("four-bar").exciting_trajectory(), "has loops"),
         (lambda: on.load("free-top").exciting_trajectory(), "are not plain numbers"),
         (

@@ -137,7 +137,7 @@ def test_truth_from_a_log_as_robots_write_it(name: str) -> None:
             lambda: ARM.read_log({"t": T, "q": np.where(T[:, None] == T[7], np.nan, Q)}),
             "7: q.waist is nan",
         ),
-        (lambda: ARM.read_log("log.bag"), r"reads .csv, .parquet and .npz files"),
+        (lambda: ARM.read_log("log.bag"), r"reads .csv, .parquet, .npz, .h5, .mcap"),
         (lambda: ARM.read_log({"t": T, "q": Q}).motion, "has no v and no a and no tau"),
         (lambda: ARM.read_log({"t": T, "q": Q}, force_scale={"west": 1.0}), "unknown joint 'west'"),
         (lambda: ARM.read_log({"t": T, "q": Q}, force_scale=[1.0, 2.0]), r"\(2,\); expected one number, 6 numbers"),

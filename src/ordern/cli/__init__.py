@@ -28,6 +28,7 @@ COMMANDS = {
     "inverse": "joint forces along a trajectory, or along a motion from a file",
     "forward": "accelerations that joint forces cause",
     "simulate": "simulate a robot, and report on the run",
+    "identify": "parameters of a robot from a log of its motions and forces",
     "rollout": "many trajectories at once: how fast, and where they end",
     "ensemble": "run a study of many members from a file",
     "plot": "draw a motion from a file",

@@ -29,9 +29,11 @@ _EXTRAS = {
     "pillow": ("films as .gif and .webp", "'ordern[film]'"),
     "imageio-ffmpeg": ("films as .mp4 and .webm", "'ordern[film]'"),
     "rerun-sdk": ("recordings for Rerun", "'ordern[rerun]'"),
-    "mcap": ("recordings for Foxglove", "'ordern[mcap]'"),
+    "mcap": ("recordings for Foxglove, logs in .mcap", "'ordern[mcap]'"),
     "jax": ("arrays of JAX", "'ordern[jax]'"),
     "torch": ("tensors of PyTorch", "'ordern[torch]'"),
+    "h5py": ("logs in .h5", "'ordern[hdf5]'"),
+    "clarabel": ("estimates by matrix inequalities", "'ordern[lmi]'"),
 }
 _PEERS = {"pin": ("comparisons with Pinocchio", "pin"), "mujoco": ("comparisons with MuJoCo", "mujoco")}
 _SHOWN = ("avx", "avx2", "avx512f", "avx512dq", "fma", "neon", "sve", "asimd")

@@ -27,7 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Array
-from ..errors import ArgumentError
 from ..records import dataclass
 
 __all__ = ["Prior", "possible_theta", "pseudo_inertias"]
@@ -131,9 +130,6 @@ class Prior:
 def possible_theta(A: Array, z: Array, theta: Array, prior: Prior, weight: float) -> Array:
     """Return the parameters of least | A theta - z |^2 / 2 + weight * prior; A are the weighted rows (.., P)."""
     now = prior.start(theta)
-    free = np.concatenate([prior.bodies.ravel(), prior.drives])
-    if len(free) != len(theta):
-        raise ArgumentError("identify: a consistent estimate needs all ten parameters of each body that it changes")
     H0 = A.T @ A
     misfit = 0.5 * float(np.sum((A @ now - z) ** 2))
     level = max(weight, misfit / max(1, len(theta)))

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import field, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..arguments import Array, choice, positive, real_number
+from ..arguments import Array, real_number
 from ..errors import ArgumentError, ModelError
 from ..records import dataclass
-from .base import BaseParameters, from_columns
-from .consistent import Prior, possible_theta
-from .excitation import random_rows
+from .base import BaseParameters
+from .friction import Extra
 from .held_out import HeldOut, compared
-from .identifiability import information_of, noise_of
-from .least_squares import Solution, measured_of, solve
-from .reduction import Motion, Row, motion_of, reduced
+from .identifiability import information_of
+from .reduction import motion_of, reduced
 from .springs import known_forces
 
 if TYPE_CHECKING:
     from ..parameters import Parameters
     from ..robot import Robot
+    from .log import Log
 
-__all__ = ["Estimate", "force_names", "identify"]
+__all__ = ["Estimate", "force_names"]
 
-_LARGEST = 1e5
-"""The largest condition number for which sums of products are used: its square leaves six digits."""
+_WEAK = 5
+"""How many of the least known parameters a report names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,6 +58,12 @@ class Estimate:
     """The robot whose motions were measured, with the parameters that it had."""
     smoothing: float | None = None
     """The velocity within which Coulomb friction is smoothed."""
+    method: str = "weighted least squares"
+    """How the parameters were found, in words."""
+    extra: Extra | None = field(default=None, repr=False)
+    """Offsets and Stribeck friction of the joints, if they were estimated."""
+    extra_values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
+    """(E,): their forces, in the order of `extra.labels`."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,6 +106,10 @@ class Estimate:
         if robot.nc:
             return np.asarray(robot.actuation_regressor(q, v, a, smoothing=smoothing) @ self.theta)
         forces = robot.inverse_dynamics_regressor(q, v, a, smoothing=smoothing) @ self.theta
+        if self.extra is not None:
+            given = np.broadcast_to(np.asarray(v, float), forces.shape)
+            more = self.extra.columns(given.reshape(-1, robot.nv)) @ self.extra_values
+            forces = forces + more.reshape(forces.shape)
         springs = known_forces(robot, q, v)
         return np.asarray(forces if springs is None else forces - springs)
 
@@ -107,26 +117,86 @@ class Estimate:
         """Return how well the estimate predicts forces `tau` of motions that it has not seen."""
         return compared(self.predicted(q, v, a), np.asarray(tau, float), self.noise, self._forces)
 
+    def deviations_with(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return the deviations (B,) that the estimate would have with the forces of further motions, (N, ...).
+
+        Compare motions by it before you measure one: the best of them lowers the largest deviations most.
+        """
+        robot = self.measured
+        motion = motion_of(robot, "inverse_dynamics", q, v, a, None, "deviations_with")
+        if self.extra is not None:
+            motion = replace(motion, extra=self.extra)
+        labels = [*robot.parameters.theta_labels, *(self.extra.labels if self.extra is not None else ())]
+        columns = np.array([labels.index(self.base.labels[k]) for k in self.base.kept], np.intp)
+        F = information_of(reduced(robot, "inverse_dynamics", motion, columns, True), self.noise, len(self.base))
+        known = np.isfinite(self.deviations)
+        own = np.zeros((len(known), len(known)))
+        own[np.ix_(known, known)] = np.linalg.inv(self.covariance[np.ix_(known, known)])
+        return np.asarray(np.sqrt(np.diag(np.linalg.pinv(own + F.T @ F, rcond=1e-14, hermitian=True))))
+
+    def by_simulation(self, log: Log, horizon: float = 0.1, prior: float = 0.01) -> Estimate:
+        """Return an estimate by output errors: simulations by the measured forces follow the measured positions.
+
+        Simulations begin anew every `horizon` seconds. This estimate is the start; `prior` is as in `identify`, and the
+        result is consistent. The log needs equal steps, forces, and velocities to begin with. Deviations are for noise
+        in the positions. Noise in the forces disturbs it: use it for good torque sensors and coarse encoders.
+        """
+        from .output_error import by_simulation
+
+        return by_simulation(self, log, horizon, prior)
+
+    @property
+    def weakest(self) -> tuple[str, ...]:
+        """The base parameters that are known worst, in multiples of what they contribute; five at most.
+
+        Those that are not determined come first, then those whose deviation is the largest part of their own size.
+        """
+        sizes = np.maximum(np.abs(self.values), 1e-300)
+        order = np.argsort(-(self.deviations / sizes), kind="stable")
+        return tuple(self.names[k] for k in order[:_WEAK])
+
     @property
     def _forces(self) -> tuple[str, ...]:
         return force_names(self.measured)
 
     @property
+    def before(self) -> Array:
+        """(B,): the base parameters of the robot as it was."""
+        theta = self.measured.parameters.theta
+        places = {x: k for k, x in enumerate(self.measured.parameters.theta_labels)}
+        return self.base.of_theta(np.array([theta[places[x]] if x in places else 0.0 for x in self.base.labels]))
+
+    @property
     def report(self) -> str:
         """The estimate in words: parameters with deviations, noise of the forces, and the held-out verdict."""
-        kind = "consistent estimate" if self.consistent else "weighted least squares"
+        kind = "consistent estimate" if self.consistent else "estimate"
         lines = [
-            f"{self.base.robot!r}: {kind} of {len(self.base)} base parameters from {self.samples} samples, condition "
-            f"number {self.condition:.3g}."
+            f"{self.base.robot!r}: {kind}, by {self.method}, of {len(self.base)} base parameters from {self.samples} "
+            f"samples, condition number {self.condition:.3g}."
         ]
-        before = self.base.of_theta(_part(self.measured.parameters.theta, self.measured, self.base))
+        before = self.before
         lines.append(f"{'estimate':>12} {'deviation':>12} {'before':>12}  parameter")
         for name, x, s, old in zip(self.names, self.values, self.deviations, before, strict=True):
             lines.append(f"{x:12.5g} {s:12.3g} {old:12.5g}  {name}")
         lines.append("Noise of the forces: " + ", ".join(_pairs(self._forces, self.noise)) + ".")
+        lines.append(
+            f"Known worst, in parts of their size: {'; '.join(self.weakest)}. Motions that excite them help most."
+        )
         if self.held_out is not None:
             lines.append(self.held_out.report)
         return "\n".join(lines)
+
+    def save_report(self, path: str | os.PathLike[str], log: Log, notes: Sequence[str] = ()) -> None:
+        """Write a page of HTML: measured and predicted forces of a log, parameters with intervals, and the verdict.
+
+        `log` has the samples of the estimate, with those that were held out at its end. `notes` are further sentences.
+        """
+        from ..io.writing import replacing
+        from .page import page
+
+        text = page(self, log, (notes,) if isinstance(notes, str) else notes)
+        with replacing(path) as file:
+            file.write(text.encode())
 
     def __repr__(self) -> str:
         kind = "consistent" if self.consistent else "least squares"
@@ -136,170 +206,6 @@ class Estimate:
         )
 
     __str__ = __repr__
-
-
-def identify(
-    robot: Robot,
-    q: ArrayLike,
-    v: ArrayLike,
-    a: ArrayLike,
-    tau: ArrayLike,
-    only: Sequence[str] | None = None,
-    noise: ArrayLike | None = None,
-    consistent: bool = False,
-    prior: float = 0.01,
-    smoothing: float | None = None,
-    held_out: float = 0.0,
-    average: int = 1,
-    exact: bool = False,
-) -> Estimate:
-    """See `Robot.identify`."""
-    if not 0.0 <= real_number(held_out) < 1.0:
-        raise ArgumentError(
-            f"identify: held_out is the part of the samples to hold out, from 0 up to 1, not {held_out!r}"
-        )
-    positive(prior, "prior")
-    more: dict[str, Any] = {} if smoothing is None else {"smoothing": positive(smoothing, "smoothing", zero=True)}
-    motion = motion_of(robot, "inverse_dynamics", q, v, a, tau, "identify", **more)
-    springs = known_forces(robot, *motion.states[:2])
-    own = robot.parameters.theta
-    chosen = _chosen(robot, only)
-    known = own.copy()
-    known[chosen] = 0.0
-    used = len(motion) - round(held_out * len(motion))
-    each = _whole(average, used)
-    inertial = motion.tau if springs is None else motion.tau + springs
-    if only is None and not inertial.any():
-        raise ArgumentError(
-            "identify: all forces are zero, and parameters of zero explain them; measure the forces of the drives, or "
-            "name with `only` what to estimate beside parameters that are known"
-        )
-    learned = Motion(motion.states, inertial, motion.more, known, each).some(slice(0, used))
-    labels = robot.parameters.theta_labels
-    rows = random_rows(robot, "inverse_dynamics")[:, chosen]
-    base = from_columns(rows, [labels[k] for k in chosen], robot.name, "inverse_dynamics")
-    given = None if noise is None else noise_of(noise, motion.tau.shape[-1], "identify") / np.sqrt(each)
-    if given is None:
-        _require_enough(used // each, motion.tau.shape[-1], len(base))
-    factors, free = _solved(robot, learned, chosen, base, given, exact)
-    theta = own.copy()
-    if consistent:
-        found, theta[chosen] = _consistent(base, factors, free, own[chosen], prior)
-    else:
-        found = _determined(free, base)
-        theta[chosen] = base.theta_near(found.x, own[chosen])
-    estimate = Estimate(
-        base, found.x, found.covariance, found.noise * np.sqrt(each), found.condition, theta, used, consistent, None,
-        robot, smoothing,
-    )  # fmt: skip
-    if used == len(motion):
-        return estimate
-    rest = motion.some(slice(used, None))
-    positions, velocities, accelerations = rest.states
-    return replace(estimate, held_out=estimate.check(positions, velocities, accelerations, rest.tau))
-
-
-def _whole(average: int, samples: int) -> int:
-    """Return how many samples are averaged."""
-    if average not in range(1, samples + 1):
-        raise ArgumentError(
-            f"identify: average is how many of the {samples} samples are replaced by their mean, a whole number from 1 "
-            f"up; not {average!r}"
-        )
-    return int(average)
-
-
-def _require_enough(samples: int, rows: int, count: int) -> None:
-    """Raise if forces leave nothing over from which their noise could be estimated."""
-    if samples * rows <= count:
-        raise ArgumentError(
-            f"identify: {samples} samples of {rows} forces are too few for {count} base parameters and the noise of "
-            "forces: take more samples, estimate fewer parameters with `only`, or give the `noise` and let a prior "
-            "decide with `consistent=True`"
-        )
-
-
-def _solved(
-    robot: Robot, motion: Motion, chosen: NDArray[np.intp], base: BaseParameters, noise: Array | None, exact: bool
-) -> tuple[list[Row], Solution]:
-    """Return the factors of the forces, and the least squares; by QR if sums of products would lose too many digits."""
-    for how in (exact, True):
-        factors = reduced(robot, "inverse_dynamics", motion, chosen[base.kept], how)
-        found = solve(factors, len(base), noise)
-        if how or found.condition < _LARGEST:
-            break
-    return factors, found
-
-
-def _determined(found: Solution, base: BaseParameters) -> Solution:
-    """Return the solution; raise if the motions do not determine all parameters."""
-    which = [x for x, s in zip(base.names, np.diag(found.covariance), strict=True) if not np.isfinite(s)]
-    if not which:
-        return found
-    more = f", and {len(which) - 5} more" if len(which) > 5 else ""
-    raise ArgumentError(
-        f"identify: these motions do not determine {len(which)} of {len(base)} base parameters: {'; '.join(which[:5])}"
-        f"{more}. Move all joints in other ways (`robot.identifiability` tells), estimate fewer parameters with "
-        "`only`, or let a prior decide with `consistent=True`"
-    )
-
-
-def _consistent(
-    base: BaseParameters, rows: list[Row], free: Solution, own: Array, weight: float
-) -> tuple[Solution, Array]:
-    """Return the solution of a consistent estimate, and the parameters theta that were estimated."""
-    guesses = np.zeros(len(own))
-    guesses[base.kept] = free.x
-    prior = _prior_of(base, own, guesses)
-    F, z = information_of(rows, free.noise, len(base)), measured_of(rows, free.noise)
-    theta = possible_theta(F @ base.matrix, z, own, prior, weight)
-    return Solution(base.of_theta(theta), free.covariance, free.noise, free.condition), theta
-
-
-def _prior_of(base: BaseParameters, own: Array, guesses: Array) -> Prior:
-    """Return the prior of the estimated parameters: bodies whole, and drives."""
-    bodies: dict[str, list[int]] = {}
-    drives = []
-    for k, label in enumerate(base.labels):
-        owner, _, number = label.rpartition(".")
-        if number.partition("[")[0] in ("armature", "damping", "joint_friction"):
-            drives.append(k)
-        else:
-            bodies.setdefault(owner, []).append(k)
-    for name, places in bodies.items():
-        if len(places) != 10:
-            raise ArgumentError(
-                f"identify: a consistent estimate needs all ten parameters of body {name!r}, not {len(places)} of "
-                "them; name the whole body in `only`"
-            )
-    return Prior.of(own, list(bodies.values()), drives, guesses[drives] if drives else np.zeros(0))
-
-
-def _chosen(robot: Robot, only: Sequence[str] | None) -> NDArray[np.intp]:
-    """Return the places in theta of what is to be estimated: labels, or all numbers of bodies and joints."""
-    labels = robot.parameters.theta_labels
-    if only is None:
-        return np.arange(len(labels), dtype=np.intp)
-    names = (only,) if isinstance(only, str) else tuple(only)
-    kinds = ("inertia", "armature", "damping", "joint_friction")
-    owners = {x.rpartition(".")[0] for x in labels}
-    found = set[int]()
-    for name in names:
-        choice("body, joint, kind of parameter or label", name, (*owners, *kinds, *labels), robot.name)
-        for k, label in enumerate(labels):
-            owner, _, number = label.rpartition(".")
-            kind = number.partition("[")[0]
-            if name in (label, owner, kind if kind in kinds else "inertia"):
-                found.add(k)
-    if not found:
-        raise ArgumentError("identify: `only` names no parameter; leave it out to estimate all")
-    return np.array(sorted(found), np.intp)
-
-
-def _part(theta: Array, robot: Robot, base: BaseParameters) -> Array:
-    """Return the numbers of theta that base parameters are of."""
-    places = {x: k for k, x in enumerate(robot.parameters.theta_labels)}
-    return theta[[places[x] for x in base.labels]]
 
 
 def force_names(robot: Robot) -> tuple[str, ...]:

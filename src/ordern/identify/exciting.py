@@ -1,24 +1,26 @@
-"""Motions that show the parameters of a robot best: Fourier series whose coefficients are optimised.
+"""Motions that show the parameters of a robot best: Fourier series or splines whose coefficients are optimised.
 
 Each joint moves along
 
     q(t) = c + sum over k of a_k sin(k w t) + b_k cos(k w t),    w = 2 pi / duration
 
-with velocity and acceleration zero at both ends: sum k a_k = 0, sum k^2 b_k = 0. The coefficients minimise
+with velocity and acceleration zero at both ends: sum k a_k = 0, sum k^2 b_k = 0; or along a spline of fifth order,
+which begins and ends at rest in c. The coefficients minimise
 
     "determinant"   - log det(F^T F) / 2B        the volume of the confidence ellipsoid of all base parameters
     "condition"     log cond(F D^-1)             the condition number, with columns of unit length
 
 of the weighted regressor F of the base parameters at equal times, and a penalty on what exceeds limits of position,
-velocity and effort. Gradients are exact: those of the regressor by q, v and a at each time (`vjp`), and the linear map
-from coefficients to these. At the end the motion is shrunk about its middle until it keeps all limits.
+velocity and effort, and of the places of frames: a least height, and spheres that they keep out of. Gradients are
+exact: those of the regressor by q, v and a at each time (`vjp`), and the linear map from coefficients to these. At the
+end the motion is shrunk about its middle until it keeps all limits.
 
 Reference: Swevers, Ganseman and others 1997, Optimal robot excitation and identification.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,8 +32,10 @@ from ..control.trajectory import Motion, Trajectory
 from ..errors import ArgumentError
 from ..records import dataclass
 from ..simulate.results.tables import library
+from .bases import Basis, Fourier, Spline
 from .excitation import base_parameters
 from .identifiability import Identifiability, identifiability, noise_of
+from .room import Room, room_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -46,28 +50,21 @@ _DENSE = 2000
 
 
 class ExcitingTrajectory(Trajectory):
-    """A Fourier series for each joint, at rest at both ends; `trajectory(t)` is (q, v, a)."""
+    """A Fourier series or a spline for each joint, at rest at both ends; `trajectory(t)` is (q, v, a)."""
 
-    def __init__(self, robot: Robot, duration: float, middle: Array, sines: Array, cosines: Array) -> None:
-        """Make it from the middle (nv,) and the coefficients (harmonics, nv) of sines and cosines."""
-        self.space, self.duration = Configurations(robot), duration
-        self.middle, self.sines, self.cosines = middle, sines, cosines
+    def __init__(self, robot: Robot, basis: Basis, middle: Array, coefficients: Array) -> None:
+        """Make it from the middle (nv,) and the coefficients (m, nv) of a basis."""
+        self.space, self.duration = Configurations(robot), basis.duration
+        self.basis, self.middle, self.coefficients = basis, middle, coefficients
 
     def _motion(self, t: Array, left: bool) -> Motion:
-        q, v, a = (S @ self.sines + C @ self.cosines for S, C in _waves(t, self.duration, len(self.sines)))
+        q, v, a = (M @ self.coefficients for M in self.basis.maps(t))
         return Motion(self.middle + q, v, a)
 
     def identifiability(self, rate: float = 100.0, noise: ArrayLike = 1.0) -> Identifiability:
         """Return what the motion tells about the robot's parameters, sampled at `rate` per second."""
         _, q, v, a = self.sample(rate)
         return identifiability(self.robot, q, v, a, noise)
-
-
-def _waves(t: Array, duration: float, harmonics: int) -> list[tuple[Array, Array]]:
-    """Return sines and cosines (n, harmonics), and their first and second derivatives."""
-    w = 2.0 * np.pi / duration * np.arange(1, harmonics + 1)
-    S, C = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
-    return [(S, C), (w * C, -w * S), (-w * w * S, -w * w * C)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,7 @@ class _Problem:
     upper: Array
     velocity: Array
     effort: Array
+    room: Room | None = None
 
     def motion(self, x: Array) -> tuple[Array, Array, Array]:
         """Return q, v and a (n, nv) for the middle and the coefficients, (1 + m, nv) numbers."""
@@ -108,6 +106,10 @@ class _Problem:
             beyond = np.maximum(np.abs(off) / size - 1.0, 0.0)
             cost += penalty * float((beyond**2).mean())
             by += penalty * 2.0 * beyond * np.sign(off) / size / beyond.size
+        if self.room is not None:
+            beyond, slope = self.room.beyond(q)
+            cost += penalty * float((beyond**2).mean())
+            by_q += penalty * 2.0 * np.einsum("nk,nkj->nj", beyond, slope) / beyond.size
         W += by_tau[..., None] * self.theta
         given = {"q": q, "v": v, "a": a, "smoothing": np.full(len(q), _SMOOTHING)}
         g = self.robot.vjp("inverse_dynamics_regressor", given, W, wrt=("q", "v", "a"))
@@ -121,7 +123,9 @@ class _Problem:
         tau = self.robot.inverse_dynamics_regressor(q, v, a) @ self.theta
         middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
         pairs = ((q - middle, half), (v, self.velocity), (tau, self.effort))
-        return max(float((np.abs(off) / size).max()) for off, size in pairs)
+        worst = max(float((np.abs(off) / size).max()) for off, size in pairs)
+        outside = 0.0 if self.room is None else float(self.room.beyond(q)[0].max())
+        return max(worst, 1.0 + outside) if outside else worst
 
 
 def _determinant(F: Array) -> tuple[float, Array]:
@@ -171,9 +175,14 @@ def exciting_trajectory(
     effort_limit: ArrayLike | None = None,
     rng: Any = 0,
     steps: int = 200,
+    shape: str = "fourier",
+    frames: Sequence[str] | None = None,
+    least_height: float | None = None,
+    obstacles: Sequence[ArrayLike] = (),
 ) -> ExcitingTrajectory:
     """See `Robot.exciting_trajectory`."""
     _require_plain(robot)
+    choice("shape", shape, ("fourier", "spline"))
     if harmonics not in range(2, 51):
         raise ArgumentError(f"exciting_trajectory: harmonics is a whole number from 2 to 50, not {harmonics!r}")
     if not positive(margin, "margin") <= 1.0:
@@ -181,17 +190,17 @@ def exciting_trajectory(
     find = _CRITERIA[choice("criterion", criterion, _CRITERIA)]
     optimise = library("scipy.optimize", "optimising a trajectory", "identify").minimize
     generator = random_generator(rng, "exciting_trajectory")
+    basis = (Fourier if shape == "fourier" else Spline)(float(positive(duration, "duration")), int(harmonics))
     count = int(np.ceil(max(20 * harmonics, 4 * len(robot.parameters.theta) / robot.nv)))
-    t = np.arange(count) * positive(duration, "duration") / count
-    free, limits = _free(int(harmonics)), (margin, velocity_limit, effort_limit)
-    problem = _problem(robot, t, duration, free, noise, *limits)
-    x = _start(robot, problem, free.shape[1], middle, generator)
+    t = np.arange(count) * basis.duration / count
+    limits = (margin, velocity_limit, effort_limit, room_of(robot, frames, least_height, obstacles))
+    problem = _problem(robot, t, basis, noise, *limits)
+    x = _start(robot, problem, problem.maps[0].shape[1], middle, generator)
     for penalty in _PENALTIES:
         x = optimise(problem.value, x, (find, penalty), "L-BFGS-B", jac=True, options={"maxiter": int(steps)}).x
-    dense = _problem(robot, np.linspace(0.0, duration, _DENSE), duration, free, noise, *limits)
+    dense = _problem(robot, np.linspace(0.0, basis.duration, _DENSE), basis, noise, *limits)
     z = _shrunk(robot, dense, x).reshape(-1, robot.nv)
-    both = free @ z[1:]
-    return ExcitingTrajectory(robot, float(duration), z[0], both[:harmonics], both[harmonics:])
+    return ExcitingTrajectory(robot, basis, z[0], z[1:])
 
 
 def _require_plain(robot: Robot) -> None:
@@ -208,17 +217,9 @@ def _require_plain(robot: Robot) -> None:
         raise ArgumentError(f"exciting_trajectory: {robot.name!r} has no freedom")
 
 
-def _free(harmonics: int) -> Array:
-    """Return a basis (2 harmonics, m) of the coefficients that rest at the ends: sum k a_k = 0, sum k^2 b_k = 0."""
-    k = np.arange(1.0, harmonics + 1.0)
-    rows = np.zeros((2, 2 * harmonics))
-    rows[0, :harmonics], rows[1, harmonics:] = k, k * k
-    return np.asarray(np.linalg.svd(rows)[2][2:].T)
-
-
 def _problem(
-    robot: Robot, t: Array, duration: float, free: Array, noise: ArrayLike, margin: float, velocity: ArrayLike | None,
-    effort: ArrayLike | None,
+    robot: Robot, t: Array, basis: Basis, noise: ArrayLike, margin: float, velocity: ArrayLike | None,
+    effort: ArrayLike | None, room: Room | None = None,
 ) -> _Problem:  # fmt: skip
     """Return the problem at times t; limits that are infinite are those of a turn, or of what the motion can need."""
     joints = robot.independent
@@ -228,12 +229,11 @@ def _problem(
     )
     high = np.where(np.isfinite(robot.upper), robot.upper, low + 2 * half)
     centre, half = 0.5 * (low + high), 0.5 * margin * (high - low)
-    first, second, third = (np.concatenate([S, C], axis=1) @ free for S, C in _waves(t, duration, len(free) // 2))
     return _Problem(
         robot, base_parameters(robot).kept, 1.0 / noise_of(noise, robot.nv, "exciting_trajectory"),
-        (first, second, third), robot.parameters.theta, centre - half, centre + half,
+        basis.maps(t), robot.parameters.theta, centre - half, centre + half,
         margin * _limit(velocity, [x for c in joints for x in c.velocity_limit], "velocity_limit"),
-        margin * _limit(effort, [x for c in joints for x in c.effort_limit], "effort_limit"),
+        margin * _limit(effort, [x for c in joints for x in c.effort_limit], "effort_limit"), room,
     )  # fmt: skip
 
 
@@ -279,7 +279,7 @@ def _shrunk(robot: Robot, problem: _Problem, x: Array) -> Array:
         low, high = (between, high) if problem.excess(part(between)) <= 1.0 else (low, between)
     if low < 0.05:
         raise ArgumentError(
-            f"exciting_trajectory: no motion of {robot.name!r} about its middle keeps the limits of position, velocity "
-            "and effort; give another `middle`, a longer `duration`, or larger limits"
+            f"exciting_trajectory: no motion of {robot.name!r} about its middle keeps the limits of position, "
+            "velocity, effort and places; give another `middle`, a longer `duration`, or larger limits"
         )
     return part(low)

@@ -16,6 +16,7 @@ factors of blocks do not square it, and take four times as long; `exact` asks fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from .excitation import REGRESSORS, rows_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
+    from .friction import Extra
 
 __all__ = ["Motion", "Row", "motion_of", "reduced"]
 
@@ -48,6 +50,10 @@ class Motion:
     """(P,): parameters whose forces are subtracted from those that were measured."""
     average: int = 1
     """How many samples in a row are replaced by their mean."""
+    extra: Extra | None = None
+    """Further columns of the regressor."""
+    weights: Array | None = None
+    """(means, rows): factors of the rows."""
 
     def __len__(self) -> int:
         return len(self.tau)
@@ -60,7 +66,11 @@ class Motion:
     def some(self, where: slice) -> Motion:
         """Return some of the samples."""
         more = {name: x if np.ndim(x) == 0 else x[where] for name, x in self.more.items()}
-        return Motion(tuple(x[where] for x in self.states), self.tau[where], more, self.known, self.average)
+        return replace(self, states=tuple(x[where] for x in self.states), tau=self.tau[where], more=more)
+
+    def width(self, robot: Robot) -> int:
+        """Return the number of columns of the regressor."""
+        return len(robot.parameters.theta) + (0 if self.extra is None else len(self.extra.labels))
 
     def blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
         """Yield the regressor (n, rows, P) and the forces (n, rows) of some samples at a time, less those known.
@@ -68,9 +78,15 @@ class Motion:
         Means are taken of both, so that they belong together. Samples at the end that do not fill a mean are left out.
         """
         known = None if self.known is None or not self.known.any() else self.known
+        at = 0
         for Y, tau in self._blocks(robot, of, width):
             left = tau if known is None else tau - Y @ known
-            yield _means(Y, self.average), _means(left, self.average)
+            Y, left = _means(Y, self.average), _means(left, self.average)
+            if self.weights is not None:
+                own = self.weights[at : at + len(left)]
+                Y, left = Y * own[..., None], left * own
+            at += len(left)
+            yield Y, left
 
     def _blocks(self, robot: Robot, of: str, width: int) -> Iterator[tuple[Array, Array]]:
         size = max(16, _BLOCK // max(1, width * self.tau.shape[-1]))
@@ -82,9 +98,9 @@ class Motion:
             if not robot.nc and of == "inverse_dynamics":
                 q, v, a = part.states
                 if out is None or len(out) != len(q):
-                    out = np.empty((len(q), self.tau.shape[-1], width))
+                    out = np.empty((len(q), self.tau.shape[-1], len(robot.parameters.theta)))
                 robot.inverse_dynamics_regressor(q, v, a, 1, out, **part.more)
-                yield out, part.tau
+                yield out if self.extra is None else np.concatenate([out, self.extra.columns(v)], axis=-1), part.tau
             else:
                 yield rows_of(robot, of, part.states, **part.more), part.tau
 
@@ -159,8 +175,8 @@ def _row_count(robot: Robot, of: str) -> int:
 
 def reduced(robot: Robot, of: str, motion: Motion, chosen: NDArray[np.intp], exact: bool = False) -> list[Row]:
     """Return the factors of all forces, with the chosen columns of the regressor."""
-    width, rows = len(robot.parameters.theta), motion.tau.shape[-1]
-    columns = _columns(robot, of, rows, chosen, width)
+    width, rows = motion.width(robot), motion.tau.shape[-1]
+    columns = _columns(robot, of, rows, chosen, width, motion.extra)
     if not exact:
         sums = _sums(robot, of, motion, columns, width)
         return [Row(c[0], _factor(G), motion.count) for G, c in zip(sums, columns, strict=True)]
@@ -176,10 +192,14 @@ Columns = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The columns of a force: their places among the chosen ones, and in the regressor."""
 
 
-def _columns(robot: Robot, of: str, rows: int, chosen: NDArray[np.intp], width: int) -> list[Columns]:
+def _columns(
+    robot: Robot, of: str, rows: int, chosen: NDArray[np.intp], width: int, extra: Extra | None
+) -> list[Columns]:
     """Return the columns that may differ from zero in each row: by the structure of a tree, or all."""
     is_tree = of == "inverse_dynamics" and not robot.nc
     seen = _carried(robot) if is_tree else np.ones((rows, width), bool)
+    if extra is not None:
+        seen = np.concatenate([seen, np.arange(rows)[:, None] == extra.rows], axis=1)
     found = []
     for row in seen:
         here = np.flatnonzero(row[chosen])

@@ -16,6 +16,7 @@ from ..model import BASE, Frame
 if TYPE_CHECKING:
     from ..loops.consistent import Check
     from .base import BaseParameters
+    from .calibrate import Calibration
     from .estimate import Estimate
     from .exciting import ExcitingTrajectory
     from .identifiability import Identifiability
@@ -160,11 +161,13 @@ class IdentifyMethods(Answering):
         are as in `base_parameters` and `inverse_dynamics_regressor`; `base` are base parameters that are known already.
         """
 
-    @delegated("identify.estimate")
+    @delegated("identify.identification")
     def identify(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
-        noise: ArrayLike | None = None, consistent: bool = False, prior: float = 0.01,
+        noise: ArrayLike | None = None, consistent: bool | str = False, prior: float = 0.01,
         smoothing: float | None = None, held_out: float = 0.0, average: int = 1, exact: bool = False,
+        robust: bool = False, instruments: Sequence[ArrayLike] | None = None, offsets: bool = False,
+        stribeck: ArrayLike | str | None = None,
     ) -> Estimate:  # fmt: skip
         """Return the parameters of the robot from measured motions, samples (N, ...), and forces of its drives `tau`.
 
@@ -173,12 +176,19 @@ class IdentifyMethods(Answering):
         `only` names what to estimate: bodies, joints, labels of parameters, or "inertia", "armature", "damping" and
         "joint_friction"; all other parameters are taken as they are. With `consistent`, the parameters are such that
         bodies can have them, and those that forces do not determine stay near the robot's own. `prior` is the weight of
-        these, in units of the log-likelihood. The part `held_out` of the samples, from the end, is used to judge the
+        these, in units of the log-likelihood. With `consistent="lmi"`, linear matrix inequalities take the place of the
+        prior; this needs Clarabel (`ordern[lmi]`). The part `held_out` of the samples, from the end, judges the
         estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
         is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
         conditioned. Springs of joints and drag of bodies count as known forces. Of a robot with loops, `tau` are the
         forces of `robot.actuated`.
+
+        With `robust`, forces that are far off count less (Huber's weights). `instruments` is the motion (q, v, a) that
+        the robot was told to follow, sample by sample: with it, noise in the measured motion does not bias the
+        estimate. With `offsets` each joint force has a constant, with `stribeck` friction is larger near rest, by a
+        force times exp(-(v / stribeck)^2): a velocity, one for each joint, or "search" to find them. The robot of the
+        estimate has neither.
         """
 
     @delegated("identify.log")
@@ -186,26 +196,51 @@ class IdentifyMethods(Answering):
         self,
         source: str | os.PathLike[str] | Mapping[str, ArrayLike],
         force_scale: Mapping[str, float] | ArrayLike = 1.0,
+        topics: str | Sequence[str] | None = None,
     ) -> Log:
         """Return a log of measured motions: a file, or arrays by name.
 
-        Files are `.csv`, `.parquet` (needs `ordern[data]`) and `.npz`. Columns are "t" (seconds), "q.<joint>" and
-        "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in any order; a joint's name alone is its
-        position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq), "tau" (N, nv). `force_scale` multiplies
-        the forces: gear ratios times torque constants, if they are currents of motors, by the names of joints.
+        Files are `.csv`, `.npz`, `.parquet` (needs `ordern[data]`), `.h5` (needs `ordern[hdf5]`), and recordings:
+        `.mcap` (needs `ordern[mcap]`) and bags of ROS 2, a `.db3` file or the folder of a bag. Recordings have messages
+        of the type sensor_msgs/JointState, in the `topics` that are named, or in the only one. Other files have
+        columns: "t" (seconds), "q.<joint>" and "tau.<joint>", and if they were measured "v.<joint>" and "a.<joint>", in
+        any order; a joint's name alone is its position. Arrays have these names, or are whole: "t" (N,), "q" (N, nq),
+        "tau" (N, nv). `force_scale` multiplies the forces: gear ratios times torque constants, if they are currents of
+        motors, by the names of joints.
+        """
+
+    @delegated("identify.calibrate")
+    def calibrate(
+        self, q: ArrayLike, measured: ArrayLike, frame: str | Frame | None = None, only: Sequence[str] | None = None,
+        device: bool = False, target: bool = False,
+    ) -> Calibration:  # fmt: skip
+        """Return the robot with placements of joints from `measured` poses (N, 4, 4), or positions (N, 3), of a frame.
+
+        `q` (N, nq) are the positions of the joints, and `frame` is the last body unless given. Measurements are in the
+        frame of the robot's base. With `device`, they are in the coordinates of a measuring device, whose place is
+        found, too; with `target`, so is the place of the measured target on the frame. `only` names the joints whose
+        placements may change. Of changes that measurements cannot tell apart, the smallest are taken.
         """
 
     @delegated("identify.exciting")
     def exciting_trajectory(
         self, duration: float = 10.0, harmonics: int = 5, criterion: str = "determinant", noise: ArrayLike = 1.0,
         middle: ArrayLike | None = None, margin: float = 0.9, velocity_limit: ArrayLike | None = None,
-        effort_limit: ArrayLike | None = None, rng: Any = 0, steps: int = 200,
+        effort_limit: ArrayLike | None = None, rng: Any = 0, steps: int = 200, shape: str = "fourier",
+        frames: Sequence[str] | None = None, least_height: float | None = None, obstacles: Sequence[ArrayLike] = (),
     ) -> ExcitingTrajectory:  # fmt: skip
-        """Return a motion that shows the base parameters of the robot best: a Fourier series, at rest at both ends.
+        """Return a motion that shows the base parameters of the robot best, at rest at both ends.
+
+        Its `shape` is a "fourier" series, so that it can be repeated without a stop, or a "spline", with as many
+        coefficients as a series of so many harmonics.
 
         The criterion is the "determinant" of the covariance of all base parameters, or the "condition" number. The
         motion keeps within the part `margin` of the limits of position, velocity and effort of the robot; others may be
         given. Joints without limits of position keep within half a turn, or a metre, of zero. `middle` is the position
         about which the search begins, `noise` the standard deviation of each force. `steps` are those of the search
         (L-BFGS, with exact gradients), for each of three weights of the limits. Needs SciPy.
+
+        The origins of `frames`, of the last body unless given, stay above `least_height` (m, along z of the world) and
+        out of `obstacles`, spheres (x, y, z, radius). Between these origins nothing is checked: name a frame wherever
+        the robot may touch something, and make spheres larger by the thickness of the robot.
         """

@@ -24,14 +24,20 @@ _FORMATS = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf"}
 """The formats, by suffix. The module `export_<format>` has the function `describe`, which makes the root element."""
 
 
-def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> None:
+def save(model: Model, path: str | os.PathLike[str], *, lossy: bool = False, in_place: bool = False) -> None:
     """Write a robot to a file: URDF if its name ends in .urdf, MJCF for .xml and .mjcf.
 
     Parts of the dynamics that the format cannot express raise an error. With `lossy`, they are left out and listed at
     the top of the file. The file is replaced in one step: it is the old one or the new one, whatever happens meanwhile.
-    Relative paths of meshes start from the robot's own file, and are rewritten to start from the new one.
+    Relative paths of meshes start from the robot's own file, and are rewritten to start from the new one. With
+    `in_place`, the text is that of the robot's own file, with other numbers; see `in_place.write_in_place`.
     """
-    write(model, path, lossy=lossy)
+    if in_place:
+        from .in_place import write_in_place
+
+        write_in_place(model, path, lossy=lossy)
+    else:
+        write(model, path, lossy=lossy)
 
 
 def write(model: Model, path: str | os.PathLike[str], *, lossy: bool = False) -> Losses:
