@@ -59,9 +59,10 @@ def test_random_motions(name: str, campaign: Callable[[int, int], int]) -> None:
     told = run.uncertified[:, 1:] | np.roll(run.uncertified[:, 1:], -1, axis=1)
     started = low < -1e-3
     assert not (deep[:, :-1] & ~told[:, :-1] & ~started[:, None]).any()
-    share = run.uncertified[~started].mean() if (~started).any() else 0.0
-    print(f"{name}: {share:.2%} of {run.uncertified.size} states are not certified")
-    assert share <= 0.05
+    unsolved, penetrates = run.certificate.residual > 1e-6, run.certificate.penetration > 1e-3
+    shares = f"{unsolved.mean():.3%} have a residual above 1e-6 m/s, {penetrates.mean():.3%} penetrate by over 1 mm"
+    print(f"{name}: of {unsolved.size} states {shares}")  # limbs that spin at 50 rad/s penetrate in one step
+    assert unsolved[~started].mean() <= 0.03
 
 
 def _lowest(robot: on.Robot, q: np.ndarray) -> np.ndarray:

@@ -129,8 +129,8 @@ def _start(given: Any, batch: tuple[int, ...], count: int) -> AnyArray:
         return np.broadcast_to(x, (*batch, count, 3))
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"rollout: contact_impulses must be finite numbers of shape (..., {count}, 3), three for each contact, where "
-            f"... is the batch {batch}; it has shape {np.shape(given)}"
+            f"rollout: contact_impulses must be finite numbers of shape (..., {count}, 3), three for each contact; "
+            f"... is the batch {batch}, and it has shape {np.shape(given)}"
         ) from None
 
 

@@ -9,7 +9,8 @@ With the velocity sigma = A p + b of the contact after the step, the impulse p s
 The three cases are the complementarity K_mu contains p, perpendicular to sigma + (0, 0, mu |sigma_T|) in K_mu*.
 Slip has one unknown, the direction t: with n = -b_N / (A_NN + mu A_NT . t), p = n (mu t, 1), and t is the root of
 f(t) = t x sigma_T(t). `solved` takes one step of Newton's method on it from the direction of a projected step; as part
-of a sweep over all contacts, which is repeated, both converge together.
+of a sweep over all contacts, which is repeated, both converge together. Before that, n is bounded such that p adds no
+energy, p . sigma <= 0, which solutions satisfy.
 
 A is regular by the caller: see `regular`. The only choice is `where_less`: all states of a vector take one path.
 
@@ -91,12 +92,8 @@ def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar]) -> Vecto
     """Return the impulse of a contact that slips, with t turned by a step of Newton's method on f."""
     x, y, z = A
     least = 1e-3 * z[2]  # where it is less, friction wedges the contact (Painleve)
-
-    def weight(tx: Scalar, ty: Scalar) -> Scalar:
-        return 1.0 / larger(z[2] + mu * (z[0] * tx + z[1] * ty), least)
-
     tx, ty = t
-    w = weight(tx, ty)
+    w = 1.0 / larger(z[2] + mu * (z[0] * tx + z[1] * ty), least)
     n = 0.0 - b[2] * w
     ux, uy = x[2] + mu * (x[0] * tx + x[1] * ty), y[2] + mu * (y[0] * tx + y[1] * ty)
     vx, vy = b[0] + n * ux, b[1] + n * uy
@@ -107,7 +104,11 @@ def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar]) -> Vecto
     slope = larger(tx * dvy - ty * dvx - tx * vx - ty * vy, 1e-12)
     e = larger(smaller(f / slope, 1.0), -1.0)
     tx, ty = _unit(tx + e * ty, ty - e * tx)
-    n = larger(0.0 - b[2] * weight(tx, ty), 0.0)
+    ux, uy = x[2] + mu * (x[0] * tx + x[1] * ty), y[2] + mu * (y[0] * tx + y[1] * ty)
+    across = z[2] + mu * (z[0] * tx + z[1] * ty)
+    along = mu * (tx * ux + ty * uy) + across
+    most = 0.0 - (b[2] + mu * (tx * b[0] + ty * b[1])) / along  # a larger impulse would add energy
+    n = larger(smaller(0.0 - b[2] / larger(across, least), most), 0.0)
     return mu * n * tx, mu * n * ty, n
 
 

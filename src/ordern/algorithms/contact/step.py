@@ -11,8 +11,8 @@ velocity before. Stops of joints are rows with one unknown, at the nearer of the
 and `drag` in addition, is implicit.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
-penetration, and the work of all impulses: p times the mean of the velocities before and after the step, which is never
-positive but for the pushing apart.
+penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
+sweeps have not converged, impulses are scaled down such that their work is not positive but for the pushing apart.
 
 Reference: J. J. Moreau 1988; Jourdan, Alart and Jean 1998; Jain 1991, Lemma 6.4, for w. Cost: order n m^2 for m rows.
 """
@@ -47,6 +47,8 @@ _PORTS = (
 )
 question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=True, contacts=True)
 
+_UNSOLVED = 1e-3
+"""Steps with a larger residual, in m/s, may not add energy."""
 _SLOW = 0.01
 """Contacts that approach more slowly than this, in m/s, do not bounce: they would never come to rest."""
 
@@ -79,7 +81,7 @@ def gauss_seidel(
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
     bound = Binding.of(tree, gains, len(p), _columns(tree, gains[0], gains[1], rows))
     problem = Problem(bound.rows, rows)
-    p = tree.repeat(contacts.sweeps, problem.sweep, p)
+    p, certificate = problem.certified(tree.repeat(contacts.sweeps, problem.sweep, p))
     moved = bound.corrected(v, Freedoms(p)) if p else v
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
@@ -89,7 +91,7 @@ def gauss_seidel(
     q1 = joint_by_joint(tree, "q", lambda i: stepped(i)[0])
     v1 = joint_by_joint(tree, "v", lambda i: stepped(i)[1])
     m = 3 * len(contacts.pairs)
-    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), problem.certificate(p))
+    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), certificate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,29 +145,42 @@ class Problem:
             at += len(row.free)
         return found
 
-    def certificate(self, p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar]:
-        """Return the largest residual, the largest penetration, and the work of the impulses."""
+    def certified(self, p: Sequence[Scalar]) -> tuple[list[Scalar], tuple[Scalar, Scalar, Scalar]]:
+        """Return impulses, and their certificate: the largest residual, the largest penetration, and the work.
+
+        Impulses that the sweeps have not solved for are made smaller where they would add energy.
+        """
         residual: Scalar = 0.0
         depth: Scalar = 0.0
-        work: Scalar = 0.0
+        linear: Scalar = 0.0
+        square: Scalar = 0.0
+        pushing: Scalar = 0.0
         at = 0
         for row in self.rows:
             n = len(row.free)
             sigma, mine = self.velocity(row, at, p), tuple(p[at : at + n])
-            if row.joint >= 0:
-                scale = self.G[at][at]
-                off = mine[0] - larger(mine[0] - sigma[0] / scale, 0.0)
-                found = scale * larger(off, 0.0 - off)
-            else:
-                A = self.block(at)
-                scale = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
-                found = natural_residual(scale, row.mu, (sigma[0], sigma[1], sigma[2]), (mine[0], mine[1], mine[2]))
+            residual = larger(residual, self._residual(row, at, sigma, mine))
+            if row.joint < 0:
                 depth = larger(depth, 0.0 - row.gap)
-            residual = larger(residual, found)
-            after = (*sigma[: n - 1], sigma[n - 1] - row.bias)
-            work = work + 0.5 * dot(mine, [x + y for x, y in zip(row.before, after, strict=True)])
+            response = [x - y for x, y in zip(sigma, (*row.free[: n - 1], row.free[n - 1] + row.bias), strict=True)]
+            linear = linear + dot(mine, [x + y for x, y in zip(row.free, row.before, strict=True)])
+            square = square + dot(mine, response)
+            pushing = pushing + mine[n - 1] * larger(0.0 - row.bias, 0.0)
             at += n
-        return residual, depth, work
+        most = (2.0 * pushing - linear) / larger(square, 1e-30)
+        part = where_less(_UNSOLVED, residual, larger(smaller(most, 1.0), 0.0), 1.0)
+        work = 0.5 * part * (linear + part * square)
+        return [part * x for x in p], (residual, depth, work)
+
+    def _residual(self, row: Row, at: int, sigma: Sequence[Scalar], p: Sequence[Scalar]) -> Scalar:
+        """Return how far a contact or a stop is from its law."""
+        if row.joint >= 0:
+            scale = self.G[at][at]
+            off = p[0] - larger(p[0] - sigma[0] / scale, 0.0)
+            return scale * larger(off, 0.0 - off)
+        A = self.block(at)
+        scale = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
+        return natural_residual(scale, row.mu, (sigma[0], sigma[1], sigma[2]), (p[0], p[1], p[2]))
 
 
 def _contact_rows(
