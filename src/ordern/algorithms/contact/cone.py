@@ -63,8 +63,8 @@ def solved(A: Matrix3, A_inverse: Matrix3, mu: Scalar, sigma: Vector3, p: Vector
     """Return the impulse of a contact while all others stay, from its impulse p and velocity sigma before."""
     x, y, z = A
     b = (sigma[0] - dot(x, p), sigma[1] - dot(y, p), sigma[2] - dot(z, p))
-    stick = tuple(0.0 - dot(row, b) for row in A_inverse)
-    slip = _slip(A, mu, b, _direction(p, sigma, 1.0 / larger(x[0], y[1])))
+    stick = (0.0 - dot(A_inverse[0], b), 0.0 - dot(A_inverse[1], b), 0.0 - dot(A_inverse[2], b))
+    slip = _slip(A, mu, b, _direction(p, sigma, 1.0 / larger(x[0], y[1]), stick))
     limit = mu * stick[2]
     sliding = stick[0] * stick[0] + stick[1] * stick[1]
 
@@ -75,9 +75,14 @@ def solved(A: Matrix3, A_inverse: Matrix3, mu: Scalar, sigma: Vector3, p: Vector
     return chosen(0), chosen(1), chosen(2)
 
 
-def _direction(p: Vector3, sigma: Vector3, step: Scalar) -> tuple[Scalar, Scalar]:
-    """Return the direction of p_T - step sigma_T."""
+def _direction(p: Vector3, sigma: Vector3, step: Scalar, stick: Vector3) -> tuple[Scalar, Scalar]:
+    """Return the direction of p_T - step sigma_T; of the impulse that would stick, if that is zero."""
     x, y = p[0] - step * sigma[0], p[1] - step * sigma[1]
+    square = x * x + y * y
+    return _unit(where_less(square, _TINY, stick[0], x), where_less(square, _TINY, stick[1], y))
+
+
+def _unit(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     k = 1.0 / sqrt(larger(x * x + y * y, _TINY))
     return x * k, y * k
 
@@ -101,9 +106,7 @@ def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar]) -> Vecto
     dvy = dn * uy + n * mu * (y[1] * tx - y[0] * ty)
     slope = larger(tx * dvy - ty * dvx - tx * vx - ty * vy, 1e-12)
     e = larger(smaller(f / slope, 1.0), -1.0)
-    tx, ty = tx + e * ty, ty - e * tx
-    k = 1.0 / sqrt(tx * tx + ty * ty)
-    tx, ty = tx * k, ty * k
+    tx, ty = _unit(tx + e * ty, ty - e * tx)
     n = larger(0.0 - b[2] * weight(tx, ty), 0.0)
     return mu * n * tx, mu * n * ty, n
 
