@@ -11,7 +11,7 @@ Slip has one unknown, the direction t: with n = -b_N / (A_NN + mu A_NT . t), p =
 f(t) = t x sigma_T(t). `solved` takes one step of Newton's method on it from the direction of a projected step; as part
 of a sweep over all contacts, which is repeated, both converge together.
 
-A is regular by the caller: see `regular`. The only choice is `where_less`, so that all states of a vector take one path.
+A is regular by the caller: see `regular`. The only choice is `where_less`: all states of a vector take one path.
 
 Reference: M. Jourdan, P. Alart and M. Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, 1998;
 Q. Le Lidec et al., Contact models in robotics: a comparative analysis, 2024, for the residuals.
