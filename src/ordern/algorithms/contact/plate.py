@@ -1,27 +1,28 @@
 """A plate: several points of one body on the ground, such as the corners of a foot.
 
-A body moves with six numbers, u = (velocity of the first point, angular velocity) in the axes of the ground, so that four
-points of a foot with twelve rows have a G of rank six at most. Two things follow.
+A body moves with six numbers, u = (velocity of the first point, angular velocity) in the axes of the ground, so that
+four points of a foot, with twelve rows, have a G of rank six at most. Two things follow.
 
-Points are level. While gaps phi close in the step, points that stick have v_1 - v_2 = -(phi_1 - phi_2) n / h, but each
-motion of a body has (v_1 - v_2) . (x_1 - x_2) = 0. Both hold only if the difference of the x is along the ground. Taken
-where they are, points of unequal gaps contradict each other by (phi_1 - phi_2)^2 / (h length) m/s, and their impulses against
-each other grow from sweep to sweep, slowly, until one slips. So all points are taken at the height of the lowest: r_i = (x, y, 0),
+First, points are level. While gaps phi close in a step, points that stick have v_1 - v_2 = -(phi_1 - phi_2) n / h, but
+every motion of a body has (v_1 - v_2) . (x_1 - x_2) = 0. Both hold only if x_1 - x_2 is along the ground. Taken where
+they are, points of unequal gaps contradict each other by (phi_1 - phi_2)^2 / (h |x_1 - x_2|), in m/s, and in each sweep
+their impulses against each other grow a little, until a point slips after thousands of sweeps. So all points of a plate
+are taken at the height of the lowest, r_i = (x, y, 0) from the first; their gaps stay, and so do the rates of these:
 
     sigma_i = B_i u + (0, 0, bias_i) = v + w x r_i + (0, 0, bias_i),    f = sum of B_i^T p_i = sum of (p_i, r_i x p_i)
 
-The plate is solved as one block, u = u_0 + A f with A the 6 x 6 block of G. After sweeps over its points come steps of
-Newton's method on the augmented Lagrangian with centres p_i,
+Second, sweeps over points converge slowly. Steps of Newton's method on the augmented Lagrangian with centres c_i help:
 
-    u = u_0 + A f(u),    p_i(u) = P_i(p_i - s_i sigma_i),    s_i = c / (mean of the diagonal of B_i A B_i^T)
+    u = u_0 + A f(u),    p_i(u) = P(c_i - s_i sigma_i),    s_i = 100 / (mean of the diagonal of B_i A B_i^T)
     P(z) = (k z_T, n),   n = max(z_N, 0),   k = min(1, mu n / |z_T|)
 
-which is regular for any number of points: c is large, but finite. With A = L D L^T, u = u_0 + L z, K = df / du,
+A is the 6 x 6 block of G. s is large, but finite, so that u is unique for any number of points. The p_i(u) solve
+the contacts if they equal the centres; the impulses after the steps, projected, are the next centres. With A = L D L^T
+and K = df / du, a step from impulses p_i with the sum f is
 
-    (D^-1 - L^T K L) dz = L^T (f(u) - f),    dp_i = p_i(u) - p_i + (dP_i / du) L dz
+    (D^-1 - L^T K L) dz = L^T (f(u) - f),    du = L dz,    dp_i = p_i(u) - p_i + (dp_i / du) du
 
-and the step is shortened to the root of dz . (L^T f - L^T f(u)), which is the slope of the Lagrangian along the step where
-P is a gradient. The new p_i, projected, are the centres of the next sweep.
+and is shortened to the root of du . (f - f(u)), the slope of the Lagrangian along it.
 
 Reference: P. Alart and A. Curnier, A mixed formulation for frictional contact problems prone to Newton like solution
 methods, 1991; A. M. Castro et al., An unconstrained convex formulation of compliant contact, 2022, for the line search.
@@ -37,15 +38,12 @@ from ...spatial import Factor
 from ...spatial.linear import Matrix3, Vector3, dot
 from .cone import inverse, larger, regular, smaller, solved
 
-__all__ = ["Point", "block", "solved_plate"]
+__all__ = ["Plate", "Point", "block", "swept"]
 
-_POINT_SWEEPS = 2
-"""Sweeps over the points of a plate before Newton's method."""
-_NEWTON_STEPS = 3
 _STIFF = 100.0
 """The number c: smaller ones need more sweeps, larger ones more steps of Newton's method."""
-_SEARCHES = 4
-"""Evaluations in the search for the length of a step."""
+_SEARCHES = 3
+"""Evaluations in the search for the length of a step, besides those at its ends."""
 _TINY = 1e-30
 
 Numbers = tuple[Scalar, ...]
@@ -101,41 +99,16 @@ def _responses(A: Rows, point: Point) -> list[Numbers]:
     return [tuple(dot(row, point.wrench(e)) for row in A) for e in units]
 
 
-def solved_plate(A: Rows, points: Sequence[Point], u: Numbers, p: Sequence[Vector3]) -> list[Vector3]:
-    """Return the impulses of the points while all other rows stay, from those before, with which the body moves at u."""
+def swept(A: Rows, points: Sequence[Point], u: Numbers, p: Sequence[Vector3]) -> list[Vector3]:
+    """Return the impulses of the points, each solved for in turn, from those before, with which the body moves at u."""
     found = list(p)
-    for _ in range(_POINT_SWEEPS):
-        for k, point in enumerate(points):
-            own = regular(block(A, point))
-            new = solved(own, inverse(own), point.mu, point.velocity(u), found[k])
-            change = tuple(a - b for a, b in zip(new, found[k], strict=True))
-            u = tuple(x + dot(change, r) for x, r in zip(u, zip(*_responses(A, point), strict=True), strict=True))
-            found[k] = new
-    if len(points) < 3:
-        return found
-    state = _State.of(A, points, u, found)
-    for _ in range(_NEWTON_STEPS):
-        state = state.stepped()
-    new = [_projected(point.mu, x)[0] for point, x in zip(points, state.p, strict=True)]
-    change = state.total([tuple(a - b for a, b in zip(x, y, strict=True)) for x, y in zip(new, found, strict=True)])
-    after = tuple(x + dot(row, change) for x, row in zip(u, A, strict=True))
-    errors = [_error(points, state.stiff, v, x) for v, x in ((u, found), (after, new))]
-    return [_chosen(errors, x, y) for x, y in zip(found, new, strict=True)]
-
-
-def _error(points: Sequence[Point], stiff: Sequence[Scalar], u: Numbers, p: Sequence[Vector3]) -> Scalar:
-    """Return how far impulses are from P(p - s sigma / c), squared, as velocities."""
-    total: Scalar = 0.0
-    for point, s, x in zip(points, stiff, p, strict=True):
-        e = _along(x, -1.0, _projected(point.mu, _along(x, s * (-1.0 / _STIFF), point.velocity(u)))[0])
-        total = total + dot(e, e) / (s * s)
-    return total
-
-
-def _chosen(errors: Sequence[Scalar], old: Vector3, new: Vector3) -> Vector3:
-    """Return the new impulse, or the old one if its error was less."""
-    a, b, c = (where_less(errors[1], errors[0], y, x) for x, y in zip(old, new, strict=True))
-    return a, b, c
+    for k, point in enumerate(points):
+        own = regular(block(A, point))
+        new = solved(own, inverse(own), point.mu, point.velocity(u), found[k])
+        change = _along(new, -1.0, found[k])
+        u = tuple(x + dot(change, r) for x, r in zip(u, zip(*_responses(A, point), strict=True), strict=True))
+        found[k] = new
+    return found
 
 
 def _projected(mu: Scalar, z: Vector3) -> tuple[Vector3, Scalar, Scalar]:
@@ -157,48 +130,55 @@ def _slopes(mu: Scalar, s: Scalar, z: Vector3, k: Scalar, radius: Scalar) -> Mat
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
-    """An iterate of Newton's method: impulses p that need not be in their cones, and z = centre - s sigma."""
+class Plate:
+    """Newton's method for one plate: its points, the factors of A, the numbers s and the centres."""
 
     points: Sequence[Point]
     factor: Factor
     stiff: Sequence[Scalar]
-    p: Sequence[Vector3]
-    z: Sequence[Vector3]
+    centres: Sequence[Vector3]
 
     @classmethod
-    def of(cls, A: Rows, points: Sequence[Point], u: Numbers, p: Sequence[Vector3]) -> _State:
-        """Begin at impulses p, which are the centres; the body moves at u with them."""
+    def of(cls, A: Rows, points: Sequence[Point], centres: Sequence[Vector3]) -> Plate:
+        """Factorise A."""
         factor = Factor.of(A, lambda i, d: 1.0 / larger(d, 1e-9 * A[i][i] + _TINY))
-        stiff, z = [], []
-        for point, x in zip(points, p, strict=True):
-            own, sigma = block(A, point), point.velocity(u)
-            s = (3.0 * _STIFF) / (own[0][0] + own[1][1] + own[2][2] + _TINY)
-            stiff.append(s)
-            z.append((x[0] - s * sigma[0], x[1] - s * sigma[1], x[2] - s * sigma[2]))
-        return cls(points, factor, stiff, p, z)
+        stiff = []
+        for point in points:
+            own = block(A, point)
+            stiff.append((3.0 * _STIFF) / (own[0][0] + own[1][1] + own[2][2] + _TINY))
+        return cls(points, factor, stiff, centres)
 
-    def stepped(self) -> _State:
-        """Return the next iterate."""
-        parts = [_projected(point.mu, z) for point, z in zip(self.points, self.z, strict=True)]
+    def stepped(self, u: Numbers, p: Sequence[Vector3]) -> list[Vector3]:
+        """Return impulses after a step, from impulses p with which the body moves at u; they may leave their cones."""
+        each = list(zip(self.points, self.stiff, strict=True))
+        z = [_along(c, 0.0 - s, point.velocity(u)) for (point, s), c in zip(each, self.centres, strict=True)]
+        parts = [_projected(point.mu, x) for point, x in zip(self.points, z, strict=True)]
         slopes = [
-            _slopes(point.mu, s, z, k, radius)
-            for point, s, z, (_, k, radius) in zip(self.points, self.stiff, self.z, parts, strict=True)
+            _slopes(point.mu, s, x, k, radius) for (point, s), x, (_, k, radius) in zip(each, z, parts, strict=True)
         ]
-        off = [tuple(a - b for a, b in zip(new, p, strict=True)) for (new, _, _), p in zip(parts, self.p, strict=True)]
-        L, weights = self.factor.lower, self.factor.inverse
-        right = _under(L, self.total(off))
-        dz = _solved(self._matrix(slopes), right, weights)
+        off = [_along(new, -1.0, old) for (new, _, _), old in zip(parts, p, strict=True)]
+        L = self.factor.lower
+        dz = _solved(self._matrix(slopes), _under(L, self.total(off)), self.factor.inverse)
         du = [dz[r] + dot(L[r], dz[:r]) if r else dz[0] for r in range(6)]
         moves = [point.moved(du) for point in self.points]
         dp = [
-            tuple(x + dot(row, move) for x, row in zip(o, slope, strict=True))
-            for o, slope, move in zip(off, slopes, moves, strict=True)
+            (o[0] + dot(D[0], move), o[1] + dot(D[1], move), o[2] + dot(D[2], move))
+            for o, D, move in zip(off, slopes, moves, strict=True)
         ]
-        a = self._length(moves, dp)
-        p = [_along(x, a, d) for x, d in zip(self.p, dp, strict=True)]
-        z = [_along(x, 0.0 - a * s, d) for x, s, d in zip(self.z, self.stiff, moves, strict=True)]
-        return _State(self.points, self.factor, self.stiff, p, z)
+        a = self._length(z, p, moves, dp)
+        return [_along(x, a, d) for x, d in zip(p, dp, strict=True)]
+
+    def projected(self, p: Sequence[Vector3]) -> list[Vector3]:
+        """Return the impulses in their cones."""
+        return [_projected(point.mu, x)[0] for point, x in zip(self.points, p, strict=True)]
+
+    def error(self, u: Numbers, p: Sequence[Vector3]) -> Scalar:
+        """Return how far impulses are from P(p - s sigma / c), as velocities, squared."""
+        total: Scalar = 0.0
+        for point, s, x in zip(self.points, self.stiff, p, strict=True):
+            e = _along(x, -1.0, _projected(point.mu, _along(x, s * (-1.0 / _STIFF), point.velocity(u)))[0])
+            total = total + dot(e, e) / (s * s)
+        return total
 
     def total(self, p: Sequence[Sequence[Scalar]]) -> list[Scalar]:
         """Return the impulse on the plate."""
@@ -221,26 +201,38 @@ class _State:
             columns.append(column)
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def _length(self, moves: Sequence[Vector3], dp: Sequence[Sequence[Scalar]]) -> Scalar:
-        """Return the length of the step: at most 1, or the root of the slope before it."""
-        start = _sum([dot(p, move) for p, move in zip(self.p, moves, strict=True)])
+    def _length(
+        self, z: Sequence[Vector3], p: Sequence[Vector3], moves: Sequence[Vector3], dp: Sequence[Vector3]
+    ) -> Scalar:
+        """Return the length of the step: 1, or the root of the slope before it, by regula falsi (Illinois)."""
+        start = _sum([dot(x, move) for x, move in zip(p, moves, strict=True)])
         rate = _sum([dot(d, move) for d, move in zip(dp, moves, strict=True)])
+        back = [(0.0 - s * m[0], 0.0 - s * m[1], 0.0 - s * m[2]) for s, m in zip(self.stiff, moves, strict=True)]
 
         def slope(a: Scalar) -> Scalar:
             found = start + a * rate
-            for point, s, z, move in zip(self.points, self.stiff, self.z, moves, strict=True):
-                found = found - dot(_projected(point.mu, _along(z, 0.0 - a * s, move))[0], move)
+            for point, x, d, move in zip(self.points, z, back, moves, strict=True):
+                found = found - dot(_projected(point.mu, _along(x, a, d))[0], move)
             return found
 
         low: Scalar = 0.0
         high: Scalar = 1.0
+        side: Scalar = 0.0
         at_low, at_high = slope(0.0), slope(1.0)
         whole = where_less(at_low, 0.0, where_less(0.0, at_high, 0.0, 1.0), 1.0)
+
+        def root() -> Scalar:
+            return low - at_low * (high - low) / (at_high - at_low + _TINY)
+
         for _ in range(_SEARCHES):
-            a = 0.5 * (low + high)
+            a = root()
             here = slope(a)
-            low, high = where_less(here, 0.0, a, low), where_less(here, 0.0, high, a)
-        return where_less(whole, 0.5, low, 1.0)
+            old_low = where_less(0.0, side, 0.5 * at_low, at_low)
+            old_high = where_less(side, 0.0, 0.5 * at_high, at_high)
+            at_low, at_high = where_less(0.0, here, old_low, here), where_less(0.0, here, here, old_high)
+            low, high = where_less(0.0, here, low, a), where_less(0.0, here, a, high)
+            side = where_less(0.0, here, 1.0, -1.0)
+        return where_less(whole, 0.5, root(), 1.0)
 
 
 def _sum(x: Sequence[Scalar]) -> Scalar:

@@ -1,24 +1,32 @@
-"""The impulses of all contacts and stops of one step: sweeps of block Gauss-Seidel, and the certificate.
+"""The impulses of all contacts and stops of one step: block Gauss-Seidel, Newton's method on plates, the certificate.
 
     u = free + G f,    f = sum of B_i^T p_i,    sigma_i = B_i u + (0, 0, bias_i)
 
 A row is a stop (one number), a contact (three) or a plate, a body with several points on the ground (six: see `plate`).
-B_i is one for stops and contacts. G is that of the rows, so that it has full rank also where points are many.
+B_i is one for stops and contacts. G is that of the rows, which are six for a plate of any number of points.
+
+A sweep solves for one point or stop after another, while the others stay. Plates with more than two points have fewer
+rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's method follow, plate after plate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...graph import Scalar
-from ...model import Index
+from ...graph import Scalar, where_less
+from ...model import Index, Tree
 from ...records import dataclass
 from ...spatial import Force
 from ...spatial.linear import Vector3, dot
-from .cone import inverse, larger, natural_residual, regular, solved
-from .plate import Point, block, solved_plate
+from .cone import larger, natural_residual
+from .plate import Plate, Point, block, swept
 
 __all__ = ["Problem", "Row"]
+
+_SWEEPS = 3
+"""Sweeps before steps of Newton's method."""
+_STEPS = 2
+"""Steps of Newton's method after them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +63,6 @@ class Problem:
     G: tuple[tuple[Scalar, ...], ...]
     rows: Sequence[Row]
 
-    def repeats(self, sweeps: int) -> int:
-        """Return how often to sweep: a sweep that solves a plate as one is worth about three."""
-        return -(-sweeps * 2 // 5) if any(len(row.points) > 2 for row in self.rows) else sweeps
-
     def impulses(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Return f, the impulses along all rows."""
         return [x for row in self.rows for x in row.impulse(p)]
@@ -72,6 +76,56 @@ class Problem:
         n = len(row.free)
         return tuple(tuple(self.G[at + k][at : at + n]) for k in range(n))
 
+    @property
+    def plates(self) -> list[tuple[int, Row]]:
+        """The rows with more points than their six numbers can tell apart, and their places."""
+        places = [0]
+        for row in self.rows:
+            places.append(places[-1] + len(row.free))
+        return [(at, row) for at, row in zip(places, self.rows, strict=False) if len(row.points) > 2]
+
+    def solved(self, tree: Tree, p: Sequence[Scalar], sweeps: int) -> list[Scalar]:
+        """Return the impulses after so many sweeps; with plates, each third one and the last end with `polished`."""
+        if not self.plates:
+            return list(tree.repeat(sweeps, self.sweep, p))
+
+        def several(p: Sequence[Scalar]) -> list[Scalar]:
+            return self.polished(tree.repeat(_SWEEPS, self.sweep, p))
+
+        rounds, rest = divmod(sweeps, _SWEEPS)
+        p = tree.repeat(rounds, several, p)
+        return self.polished(tree.repeat(rest, self.sweep, p)) if rest else list(p)
+
+    def polished(self, p: Sequence[Scalar]) -> list[Scalar]:
+        """Take steps of Newton's method on all plates, in turn; keep the old impulses if they have less error."""
+        f, plates = self.impulses(p), []
+        for at, row in self.plates:
+            centres = [point.impulse(p) for point in row.points]
+            plates.append((at, row, Plate.of(self.own(row, at), row.points, centres)))
+        old = [plate.centres for _, _, plate in plates]
+        before, new = self._error(plates, f, old), list(old)
+        for _ in range(_STEPS):
+            for k, (at, row, plate) in enumerate(plates):
+                new[k] = plate.stepped(self.velocity(row, at, f), new[k])
+                f[at : at + 6] = plate.total(new[k])
+        for k, (at, _, plate) in enumerate(plates):
+            new[k] = plate.projected(new[k])
+            f[at : at + 6] = plate.total(new[k])
+        after, found = self._error(plates, f, new), list(p)
+        for (_, row, _), xs, ys in zip(plates, old, new, strict=True):
+            for point, x, y in zip(row.points, xs, ys, strict=True):
+                found[point.at : point.at + 3] = [where_less(after, before, b, a) for a, b in zip(x, y, strict=True)]
+        return found
+
+    def _error(
+        self, plates: Sequence[tuple[int, Row, Plate]], f: Sequence[Scalar], p: Sequence[Sequence[Vector3]]
+    ) -> Scalar:
+        """Return the error of the impulses p of all plates."""
+        total: Scalar = 0.0
+        for (at, row, plate), x in zip(plates, p, strict=True):
+            total = total + plate.error(self.velocity(row, at, f), x)
+        return total
+
     def sweep(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Solve for the impulses of each row in turn, while the others stay."""
         found, f, at = list(p), self.impulses(p), 0
@@ -79,13 +133,8 @@ class Problem:
             n, u, first = len(row.free), self.velocity(row, at, f), row.points[0]
             if row.joint >= 0:
                 found[first.at] = larger(found[first.at] - (u[0] + first.bias) / self.G[at][at], 0.0)
-            elif n == 3:
-                A = regular(block(self.own(row, at), first))
-                found[first.at : first.at + 3] = solved(
-                    A, inverse(A), first.mu, first.velocity(u), first.impulse(found)
-                )
             else:
-                parts = solved_plate(self.own(row, at), row.points, u, [point.impulse(found) for point in row.points])
+                parts = swept(self.own(row, at), row.points, u, [point.impulse(found) for point in row.points])
                 for point, part in zip(row.points, parts, strict=True):
                     found[point.at : point.at + 3] = part
             f[at : at + n] = row.impulse(found)
@@ -100,8 +149,7 @@ class Problem:
         f, at = self.impulses(p), 0
         for row in self.rows:
             n, u = len(row.free), self.velocity(row, at, f)
-            mean = [0.5 * (x + y) for x, y in zip(row.before, u, strict=True)]
-            work = work + dot(f[at : at + n], mean)
+            work = work + 0.5 * dot(f[at : at + n], [x + y for x, y in zip(row.before, u, strict=True)])
             for point in row.points:
                 if row.joint >= 0:
                     scale = self.G[at][at]

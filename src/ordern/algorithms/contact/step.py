@@ -2,13 +2,13 @@
 
     free motion   v_f = v + h a,    a = (M + h d)^-1 (tau - bias)           (`articulated_sweeps`; d is the damping)
     contacts      sigma = J v_f + c + G p,    G = J (M + h d)^-1 J^T        (`binding`: w^T D^-1 w)
-                  p in the friction cones, by sweeps of `cone.solved`, contact after contact (block Gauss-Seidel)
+                  p in the friction cones, by block Gauss-Seidel (`problem`), contact after contact
     end           v' = v_f + (M + h d)^-1 J^T p,    q' = q + h v'           (`Joint.euler_step`)
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most
 at the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before. Stops of joints are rows with one unknown, at the nearer of the two limits. The damping of the joints,
-and `drag` in addition, is implicit.
+velocity before. Points of one body on the ground are one `plate`, with six rows. Stops of joints are rows with one
+unknown, at the nearer of the two limits. The damping of the joints, and `drag` in addition, is implicit.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step, which is never
@@ -79,7 +79,7 @@ def gauss_seidel(
     m = sum(len(row.free) for row in rows)
     bound = Binding.of(tree, gains, m, _columns(tree, gains[0], gains[1], rows))
     problem = Problem(bound.rows, rows)
-    p = tree.repeat(problem.repeats(contacts.sweeps), problem.sweep, p)
+    p = problem.solved(tree, p, contacts.sweeps)
     moved = bound.corrected(v, Freedoms(problem.impulses(p))) if p else v
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
