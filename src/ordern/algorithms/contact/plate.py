@@ -220,6 +220,7 @@ class Plate:
         side: Scalar = 0.0
         at_low, at_high = slope(0.0), slope(1.0)
         whole = where_less(at_low, 0.0, where_less(0.0, at_high, 0.0, 1.0), 1.0)
+        at_low, at_high = smaller(at_low, 0.0), larger(at_high, 0.0)
 
         def root() -> Scalar:
             return low - at_low * (high - low) / (at_high - at_low + _TINY)
@@ -252,12 +253,13 @@ def _under(L: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scalar]:
     return [_sum([x[r], *(L[j][r] * x[j] for j in range(r + 1, len(x)))]) for r in range(len(x))]
 
 
-def _solved(M: list[list[Scalar]], b: Sequence[Scalar], least: Sequence[Scalar]) -> list[Scalar]:
-    """Return M^-1 b by elimination; pivots are at least a small part of their least value in exact arithmetic."""
+def _solved(M: list[list[Scalar]], b: Sequence[Scalar], usual: Sequence[Scalar]) -> list[Scalar]:
+    """Return M^-1 b by elimination; pivots that are small, relative to what is usual for them, are enlarged."""
     M, y, n = [list(row) for row in M], list(b), len(b)
     over = []
     for k in range(n):
-        over.append(1.0 / larger(M[k][k], 1e-3 * least[k]))
+        small = 1e-3 * usual[k]
+        over.append(1.0 / where_less(M[k][k] * M[k][k], small * small, small, M[k][k]))
         for r in range(k + 1, n):
             ratio = M[r][k] * over[k]
             y[r] = y[r] - ratio * y[k]

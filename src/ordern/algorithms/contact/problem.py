@@ -85,16 +85,14 @@ class Problem:
         return [(at, row) for at, row in zip(places, self.rows, strict=False) if len(row.points) > 2]
 
     def solved(self, tree: Tree, p: Sequence[Scalar], sweeps: int) -> list[Scalar]:
-        """Return the impulses after so many sweeps; with plates, each third one and the last end with `polished`."""
+        """Return the impulses after so many sweeps; with plates, `polished` follows each third, and the last is one."""
         if not self.plates:
             return list(tree.repeat(sweeps, self.sweep, p))
 
         def several(p: Sequence[Scalar]) -> list[Scalar]:
             return self.polished(tree.repeat(_SWEEPS, self.sweep, p))
 
-        rounds, rest = divmod(sweeps, _SWEEPS)
-        p = tree.repeat(rounds, several, p)
-        return self.polished(tree.repeat(rest, self.sweep, p)) if rest else list(p)
+        return list(tree.repeat(-(-sweeps // _SWEEPS), several, p))
 
     def polished(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Take steps of Newton's method on all plates, in turn; keep the old impulses if they have less error."""
