@@ -22,7 +22,7 @@ def biped() -> on.Robot:
     """Return a free trunk on two legs of six joints with springs; each foot has four corners."""
     builder = on.Builder("biped")
     builder.body("trunk", mass=12.0, com=(0.0, 0.0, 0.15), inertia=(0.3, 0.25, 0.1))
-    springs = {"stiffness": 150.0, "damping": 5.0, "armature": 0.01}
+    springs: dict[str, Any] = {"stiffness": 150.0, "damping": 5.0, "armature": 0.01}
     for side, y in (("left", 0.1), ("right", -0.1)):
         parts = ["hip yaw", "hip roll", "thigh", "shin", "ankle", "foot"]
         masses = [1.0, 1.0, 2.0, 1.5, 0.2, 0.6]
@@ -75,8 +75,8 @@ def test_a_plate_is_the_same_in_every_way() -> None:
     n = robot.nv
     given = (q, v, np.zeros((3, n)), np.full(3, H), np.zeros((3, n)), np.tile(robot.lower, (3, 1)))
     surfaces = np.tile([0.8, 0.0, 0.0], (3, 8, 1))
-    given = (*given, np.tile(robot.upper, (3, 1)), np.zeros((3, 8, 3)), np.zeros((3, n)), surfaces)
-    found = [robot.kernel("contact_step", way=way)(*given) for way in ("interpreted", "unrolled")]
+    rest = (np.tile(robot.upper, (3, 1)), np.zeros((3, 8, 3)), np.zeros((3, n)), surfaces)
+    found = [robot.kernel("contact_step", way=way)(*given, *rest) for way in ("interpreted", "unrolled")]
     moved = robot.nq + robot.nv
     np.testing.assert_allclose(found[0][:, :moved], found[1][:, :moved], atol=1e-6)
 
@@ -111,10 +111,10 @@ def test_a_plate_slides_as_friction_lets_it() -> None:
 def test_velocities_and_impulses_of_a_point_are_adjoint() -> None:
     rng = np.random.default_rng(0)
     point = Point(0, 0.0, 0.0, 0.5, (0.3, -0.2))
-    u, p = rng.standard_normal(6), tuple(rng.standard_normal(3))
+    u, p = rng.standard_normal(6).tolist(), tuple(rng.standard_normal(3).tolist())
     assert_close(np.dot(point.wrench(p), u), np.dot(p, point.moved(u)), ROUNDING)
     M = rng.standard_normal((6, 6))
-    B = np.array([point.moved(e) for e in np.eye(6)]).T
+    B = np.array([point.moved(e) for e in np.eye(6).tolist()]).T
     assert_close(np.array(block((M @ M.T).tolist(), point)), B @ M @ M.T @ B.T, ROUNDING)
 
 
