@@ -57,7 +57,7 @@ def test_random_motions(name: str, campaign: Callable[[int, int], int]) -> None:
     assert not run.diverged.any()
     deep = -_lowest(robot, run.q[:, 1:]) > 1e-3 + 1e-9  # at the end of a step, told by the next one
     told = run.uncertified[:, 1:] | np.roll(run.uncertified[:, 1:], -1, axis=1)
-    started = low < -1e-3
+    started = _lowest(robot, q) < -1e-3
     assert not (deep[:, :-1] & ~told[:, :-1] & ~started[:, None]).any()
     unsolved, penetrates = run.certificate.residual > 1e-6, run.certificate.penetration > 1e-3
     shares = f"{unsolved.mean():.3%} have a residual above 1e-6 m/s, {penetrates.mean():.3%} penetrate by over 1 mm"

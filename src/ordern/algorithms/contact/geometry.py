@@ -13,6 +13,8 @@ Reference: C. Ericson, Real-time collision detection, 2005, sec. 5.1, for neares
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...graph import Scalar, sqrt, where_less
 from ...model import BASE, Field, Frame, Index, PlacedFrame, Tree
 from ...model.contacts import Ground, ModelContact, Solid
@@ -21,7 +23,7 @@ from ...spatial import Force, Pose
 from ...spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from .cone import larger, smaller
 
-__all__ = ["Touch", "touch"]
+__all__ = ["Touch", "plate", "touch"]
 
 _TINY = 1e-30
 Axes = tuple[Vector3, Vector3, Vector3]
@@ -33,8 +35,8 @@ class Touch:
 
     gap: Scalar
     """The distance between the surfaces; negative if the solids overlap."""
-    loads: tuple[tuple[Index, tuple[Force, Force, Force]], ...]
-    """For each body, the forces on it of unit impulses along the axes of the contact."""
+    loads: tuple[tuple[Index, tuple[Force, ...]], ...]
+    """For each body, the forces on it of unit impulses along the axes of the contact; of a plate, moments as well."""
 
 
 def touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | None, height: Scalar) -> Touch:
@@ -52,6 +54,26 @@ def touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | No
     axes = _completed(n)
     moving = [(f, s) for f, s in ((first, 1.0), (second, -1.0)) if f.body.key != BASE]
     return Touch(gap, tuple((f.body, _forces(P[f.body], x, axes, s)) for f, s in moving))
+
+
+def plate(
+    tree: Tree, contacts: Sequence[ModelContact], touches: Sequence[Touch]
+) -> tuple[Touch, list[tuple[Scalar, Scalar]]]:
+    """Return contacts of one body with the ground as one of six numbers, and where they are from the first, level.
+
+    The numbers are the impulse at the first point, taken at the height of the lowest, and the moment about it.
+    """
+    lowest = touches[0].gap
+    for other in touches[1:]:
+        lowest = smaller(lowest, other.gap)
+    ((body, (x, y, n)),) = touches[0].loads
+    ex, ey, en = (f.linear for f in (x, y, n))
+    by = touches[0].gap - lowest
+    x, y = Force(subtract(x.angular, scale(by, ey)), ex), Force(add(y.angular, scale(by, ex)), ey)
+    moments = (Force(e, (0.0, 0.0, 0.0)) for e in (ex, ey, en))
+    centres = [_placed(tree, contact.first).placement.r for contact in contacts]
+    arms = [subtract(c, centres[0]) for c in centres]
+    return Touch(lowest, ((body, (x, y, n, *moments)),)), [(dot(arm, ex), dot(arm, ey)) for arm in arms]
 
 
 def _placed(tree: Tree, solid: Solid) -> PlacedFrame:

@@ -2,13 +2,13 @@
 
     free motion   v_f = v + h a,    a = (M + h d)^-1 (tau - bias)           (`articulated_sweeps`; d is the damping)
     contacts      sigma = J v_f + c + G p,    G = J (M + h d)^-1 J^T        (`binding`: w^T D^-1 w)
-                  p in the friction cones, by sweeps of `cone.solved`, contact after contact (block Gauss-Seidel)
+                  p in the friction cones, by block Gauss-Seidel (`problem`), contact after contact
     end           v' = v_f + (M + h d)^-1 J^T p,    q' = q + h v'           (`Joint.euler_step`)
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most
 at the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before. Stops of joints are rows with one unknown, at the nearer of the two limits. The damping of the joints,
-and `drag` in addition, is implicit.
+velocity before. Points of one body on the ground are one `plate`, with six rows. Stops of joints are rows with one
+unknown, at the nearer of the two limits. The damping of the joints, and `drag` in addition, is implicit.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
@@ -25,9 +25,7 @@ from typing import Any
 from ...graph import Scalar, where_less
 from ...model import Field, Index, Joints, Number, Output, Tree, Values
 from ...model.contacts import Contacts
-from ...records import dataclass
 from ...spatial import Force, Forces, Freedoms, Motion
-from ...spatial.linear import Matrix3, Vector3, dot
 from ..binding import Binding
 from ..configuration.step import joint_by_joint
 from ..field_types import Loads, cleared
@@ -35,8 +33,10 @@ from ..forward_dynamics.articulated_body import articulated_sweeps
 from ..kinematics.pose import path_poses
 from ..method_limits import no_couplings
 from ..registry import Port, algorithm, question
-from .cone import inverse, larger, natural_residual, regular, smaller, solved
-from .geometry import Touch, touch
+from .cone import larger, smaller
+from .geometry import Touch, plate, touch
+from .plate import Point
+from .problem import Problem, Row
 
 __all__ = ["gauss_seidel"]
 
@@ -47,8 +47,6 @@ _PORTS = (
 )
 question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=True, contacts=True)
 
-_UNSOLVED = 1e-3
-"""Steps with a larger residual, in m/s, may not add energy."""
 _SLOW = 0.01
 """Contacts that approach more slowly than this, in m/s, do not bounce: they would never come to rest."""
 
@@ -79,10 +77,11 @@ def gauss_seidel(
     rows = _contact_rows(tree, contacts, q, (gains[0], gains[1]), (v, qd), h, surfaces[base])
     rows += _stop_rows(tree, contacts, q, (v, qd), h, (lower, upper))
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
-    bound = Binding.of(tree, gains, len(p), _columns(tree, gains[0], gains[1], rows))
+    m = sum(len(row.free) for row in rows)
+    bound = Binding.of(tree, gains, m, _columns(tree, gains[0], gains[1], rows))
     problem = Problem(bound.rows, rows)
-    p, certificate = problem.certified(tree.repeat(contacts.sweeps, problem.sweep, p))
-    moved = bound.corrected(v, Freedoms(p)) if p else v
+    p, certificate = problem.certified(problem.solved(tree, p, contacts.sweeps))
+    moved = bound.corrected(v, Freedoms(problem.impulses(p))) if p else v
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
         a = (moved[i] - qd[i]) * (1.0 / h) - i.joint.turning_rate(qd[i])
@@ -94,95 +93,6 @@ def gauss_seidel(
     return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), certificate)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The rows of one contact, or the row of one stop."""
-
-    free: tuple[Scalar, ...]
-    """Velocities along the rows without impulses."""
-    before: tuple[Scalar, ...]
-    """Velocities along the rows at the start of the step."""
-    bias: Scalar
-    """The normal velocity of a row is at least minus this."""
-    gap: Scalar
-    mu: Scalar
-    loads: tuple[tuple[Index, tuple[Force, ...]], ...] = ()
-    joint: int = -1
-    """The body of the joint of a stop."""
-    side: Scalar = 1.0
-    """1 at the lower limit, -1 at the upper one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Impulses p in cones, with the velocities sigma = G p + free + bias along all rows."""
-
-    G: tuple[tuple[Scalar, ...], ...]
-    rows: Sequence[Row]
-
-    def velocity(self, row: Row, at: int, p: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Return sigma of a contact or stop whose first row is `at`."""
-        n = len(row.free)
-        starts = (*row.free[: n - 1], row.free[n - 1] + row.bias)
-        return tuple(start + dot(self.G[at + k], p) for k, start in enumerate(starts))
-
-    def block(self, at: int) -> Matrix3:
-        """Return the block of a contact on the diagonal of G."""
-        x, y, z = ((self.G[at + k][at], self.G[at + k][at + 1], self.G[at + k][at + 2]) for k in range(3))
-        return x, y, z
-
-    def sweep(self, p: Sequence[Scalar]) -> list[Scalar]:
-        """Solve for the impulse of each contact and stop in turn, while the others stay."""
-        found, at = list(p), 0
-        for row in self.rows:
-            sigma = self.velocity(row, at, found)
-            if row.joint >= 0:
-                found[at] = larger(found[at] - sigma[0] / self.G[at][at], 0.0)
-            else:
-                A = regular(self.block(at))
-                here: Vector3 = (found[at], found[at + 1], found[at + 2])
-                found[at : at + 3] = solved(A, inverse(A), row.mu, (sigma[0], sigma[1], sigma[2]), here)
-            at += len(row.free)
-        return found
-
-    def certified(self, p: Sequence[Scalar]) -> tuple[list[Scalar], tuple[Scalar, Scalar, Scalar]]:
-        """Return impulses, and their certificate: the largest residual, the largest penetration, and the work.
-
-        Impulses that the sweeps have not solved for are made smaller where they would add energy.
-        """
-        residual: Scalar = 0.0
-        depth: Scalar = 0.0
-        linear: Scalar = 0.0
-        square: Scalar = 0.0
-        pushing: Scalar = 0.0
-        at = 0
-        for row in self.rows:
-            n = len(row.free)
-            sigma, mine = self.velocity(row, at, p), tuple(p[at : at + n])
-            residual = larger(residual, self._residual(row, at, sigma, mine))
-            if row.joint < 0:
-                depth = larger(depth, 0.0 - row.gap)
-            response = [x - y for x, y in zip(sigma, (*row.free[: n - 1], row.free[n - 1] + row.bias), strict=True)]
-            linear = linear + dot(mine, [x + y for x, y in zip(row.free, row.before, strict=True)])
-            square = square + dot(mine, response)
-            pushing = pushing + mine[n - 1] * larger(0.0 - row.bias, 0.0)
-            at += n
-        most = (2.0 * pushing - linear) / larger(square, 1e-30)
-        part = where_less(_UNSOLVED, residual, larger(smaller(most, 1.0), 0.0), 1.0)
-        work = 0.5 * part * (linear + part * square)
-        return [part * x for x in p], (residual, depth, work)
-
-    def _residual(self, row: Row, at: int, sigma: Sequence[Scalar], p: Sequence[Scalar]) -> Scalar:
-        """Return how far a contact or a stop is from its law."""
-        if row.joint >= 0:
-            scale = self.G[at][at]
-            off = p[0] - larger(p[0] - sigma[0] / scale, 0.0)
-            return scale * larger(off, 0.0 - off)
-        A = self.block(at)
-        scale = (A[0][0] + A[1][1] + A[2][2]) * (1.0 / 3.0)
-        return natural_residual(scale, row.mu, (sigma[0], sigma[1], sigma[2]), (p[0], p[1], p[2]))
-
-
 def _contact_rows(
     tree: Tree, contacts: Contacts, q: Joints, moved: tuple[Any, Any], velocities: tuple[Joints, Joints], h: Scalar,
     surfaces: Sequence[Scalar],
@@ -190,17 +100,33 @@ def _contact_rows(
     """Return the rows of all contacts at position q, with velocities after the free motion and before it."""
     P = path_poses(tree, q, None)
     after, before = (_body_velocities(tree, *moved, v) for v in velocities)
+    touches = [touch(tree, P, c, contacts.ground, surfaces[3 * k + 2]) for k, c in enumerate(contacts.pairs)]
     found = []
-    for k, contact in enumerate(contacts.pairs):
-        mu, e, height = surfaces[3 * k : 3 * k + 3]
-        at = touch(tree, P, contact, contacts.ground, height)
-        start, bias = _along(at, before), _bias(contacts, at.gap, h)
-        if contacts.bounces:
-            v = start[2]
-            bounce = where_less(at.gap + h * v, 0.0, where_less(v, -_SLOW, e * v, bias), bias)
-            bias = where_less(0.0, e, bounce, bias)
-        found.append(Row(_along(at, after), start, bias, at.gap, mu, at.loads))
+    for members in _plates(contacts):
+        at, levers = touches[members[0]], [(0.0, 0.0)]
+        if len(members) > 1:
+            at, levers = plate(tree, [contacts.pairs[k] for k in members], [touches[k] for k in members])
+        free, start = _along(at, after), _along(at, before)
+        points = []
+        for k, lever in zip(members, levers, strict=True):
+            mu, e, _ = surfaces[3 * k : 3 * k + 3]
+            gap = touches[k].gap
+            point = Point(3 * k, _bias(contacts, gap, h), gap, mu, lever)
+            if contacts.bounces:
+                v = point.moved(start)[2]
+                bounce = where_less(gap + h * v, 0.0, where_less(v, -_SLOW, e * v, point.bias), point.bias)
+                point = Point(3 * k, where_less(0.0, e, bounce, point.bias), gap, mu, lever)
+            points.append(point)
+        found.append(Row(free, start, tuple(points), at.loads))
     return found
+
+
+def _plates(contacts: Contacts) -> list[list[int]]:
+    """Return the contacts of each row: those of one body with the ground are together."""
+    found: dict[Any, list[int]] = {}
+    for k, contact in enumerate(contacts.pairs):
+        found.setdefault(("body", contact.first.body) if contact.second is None else ("pair", k), []).append(k)
+    return list(found.values())
 
 
 def _stop_rows(
@@ -209,13 +135,13 @@ def _stop_rows(
 ) -> list[Row]:  # fmt: skip
     """Return a row for each joint with limits: at the nearer one."""
     found = []
-    for k in contacts.limited:
+    for at, k in enumerate(contacts.limited, 3 * len(contacts.pairs)):
         i = tree.index(k)
         above, below = q[i][0] - limits[0][i][0], limits[1][i][0] - q[i][0]
         side = where_less(above, below, 1.0, -1.0)
         gap = smaller(above, below)
         free, before = ((side * v[i][0],) for v in velocities)
-        found.append(Row(free, before, _bias(contacts, gap, h), gap, 0.0, joint=k, side=side))
+        found.append(Row(free, before, (Point(at, _bias(contacts, gap, h), gap, 0.0),), joint=k, side=side))
     return found
 
 
