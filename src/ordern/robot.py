@@ -39,6 +39,7 @@ from .parameters import ParameterMethods
 
 if TYPE_CHECKING:
     from .check import Report
+    from .contact.forces import ContactForces
     from .contact.stepping import ContactStep
     from .control.inverse_kinematics import Reach
     from .kernel import Kernel, Kernels
@@ -781,6 +782,28 @@ class Robot(
         >>> step = robot.contact_step([1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0, 0, 0], dt=1e-3)
         >>> round(float(step.impulses[0, 2]), 5)  # its weight for a millisecond
         0.01962
+        """
+
+    @delegated("contact.forces")
+    def contact_forces(
+        self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *,
+        friction: ArrayLike | None = None, height: ArrayLike | None = None, touching: ArrayLike | None = None,
+        iterations: int = 500,
+    ) -> ContactForces:  # fmt: skip
+        """Return the forces of contacts and motors that cause a motion (q, v, a), for any batch.
+
+        Contact forces stay in their friction cones, and balance the freedoms without motors, such as those of a trunk
+        that floats, by least squares; among equal balances they are the smallest. `residual` is what no contact can
+        balance: zero if the motion is possible. Contacts within 1 mm of the ground carry forces, or those that are
+        `touching`. `friction` and `height` are as in `contact_step`. More `iterations` are more exact.
+
+        >>> import numpy as np, ordern as on
+        >>> robot = on.load("quadruped")
+        >>> q = np.array(on.robots.positions("quadruped")["stand"])
+        >>> feet = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
+        >>> found = robot.with_contacts(on.Ground(), points=feet).contact_forces(q, touching=[True] * 4)
+        >>> round(float(found.forces[:, 2].sum() / 9.81), 3), bool(found.residual < 1e-3)
+        (16.4, True)
         """
 
     def without_contacts(self) -> Robot:
