@@ -59,8 +59,8 @@ def require_no_contacts(model: Model, what: str) -> None:
     """Raise if a model has contacts, for functions that would ignore them in a motion."""
     if model.contacts is not None:
         raise ArgumentError(
-            f"{what}: {model.name!r} has contacts, which only robot.rollout with NumPy arrays solves for; "
-            "robot.without_contacts() is the same robot without them"
+            f"{what}: {model.name!r} has contacts, which only robot.rollout with NumPy arrays and robot.contact_step "
+            "solve for; robot.without_contacts() is the same robot without them"
         )
 
 
