@@ -116,7 +116,7 @@ class Kernels:
         straight = emit_repeated if isinstance(traced, RepeatedCode) else emit_unrolled
         emit: Callable[..., tuple[str, int]] = emit_rolled if name in self.rolled else straight
         text, size = emit(traced, layout, self.target)
-        return re.sub(r"@(init|body|constants|chunk\d+)\b", rf"@{name}_\1", text), size
+        return re.sub(r"@(init|body|constants|(?:chunk|moved|renewed)\d+)\b", rf"@{name}_\1", text), size
 
     def depends(self, name: str, first: int) -> bool:
         """Return True if straight-line code computes a number of its result, from the first on, that is not zero."""

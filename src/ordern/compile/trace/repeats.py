@@ -176,7 +176,7 @@ def _move(
     e = TextEmitter(on, constants, ("ptr noalias %ws", "ptr noalias %constants"))
     for x, place in pairs:
         e.store(e.load("%ws", place_of(x.data)) if isinstance(x, Node) else e.constant(float(x)), "%ws", place)
-    return e.text(f"@chunk9{stage:06}")
+    return e.text(f"@moved{stage}")
 
 
 def _advance(number: int, now: int, n: int, target: Target) -> str:
@@ -184,7 +184,7 @@ def _advance(number: int, now: int, n: int, target: Target) -> str:
     e = TextEmitter(target, arguments=("ptr noalias %ws", "ptr noalias %constants"))
     for name, place in [(e.load("%ws", now + n + k), now + k) for k in range(n)]:
         e.store(name, "%ws", place)
-    return e.text(f"@chunk8{number:06}")
+    return e.text(f"@renewed{number}")
 
 
 def _body(loops: Sequence[Repeat], starts: Sequence[int], prefetching: bool) -> str:
@@ -196,12 +196,12 @@ def _body(loops: Sequence[Repeat], starts: Sequence[int], prefetching: bool) -> 
     def run(stage: int) -> None:
         for k in range(starts[stage], starts[stage + 1]):
             b.call(f"@chunk{k}", ws, constants, *wanted)
-        b.call(f"@chunk9{stage:06}", ws, constants)
+        b.call(f"@moved{stage}", ws, constants)
 
     for number, loop in enumerate(loops):
         run(2 * number)
         with b.counted(loop.count):
             run(2 * number + 1)
-            b.call(f"@chunk8{number:06}", ws, constants)
+            b.call(f"@renewed{number}", ws, constants)
     run(2 * len(loops))
     return b.text("@body")
