@@ -743,7 +743,8 @@ class Robot(
         ("finger", "box"); with `self_collision`, all bodies that no joint connects. `friction` and `restitution` are
         those of contacts between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints
         of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of them
-        make a step more exact.
+        make a step more exact. With neither ground nor pairs, the ground is the first plane of the file, and friction
+        is the larger one of both surfaces, as in MuJoCo.
 
         `simulate`, derivatives of motions, GPUs and arrays of other libraries refuse robots with contacts; all other
         functions ignore them. A robot that is built from this one, such as by `attach`, has none.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["chosen_contacts"]
 
 _ROUND = ("sphere", "capsule")
+_USUAL = 1.0
+"""The friction of surfaces of a file that does not say it; it is MuJoCo's."""
 
 
 def chosen_contacts(
@@ -30,6 +32,10 @@ def chosen_contacts(
     """Return the contacts of `Robot.with_contacts`; raise if something cannot touch."""
     if ground is not None and not isinstance(ground, Ground):
         raise ArgumentError(f"with_contacts: ground must be on.Ground(friction, ...) or None, not {ground!r}")
+    pairs = list(pairs)
+    given = ground is not None
+    if ground is None and not pairs and not self_collision:
+        ground = _plane(model)
     if ground is None and (points is not None or bodies is not None):
         raise ArgumentError("with_contacts: points and bodies touch the ground, but there is none; give on.Ground(...)")
     if model.nc:
@@ -43,7 +49,7 @@ def chosen_contacts(
         )
     surface = [coefficient(1.0 if x is None else x, f"with_contacts: {what}", most) for x, what, most in (
         (friction, "friction", math.inf), (restitution, "restitution", 1.0))]  # fmt: skip
-    found = [] if ground is None else _on_ground(model, ground, points, bodies)
+    found = [] if ground is None else _on_ground(model, ground, points, bodies, given)
     between = [*_pairs(model, pairs), *(_all_pairs(model) if self_collision else [])]
     mu = 0.8 if friction is None else surface[0]
     e = 0.0 if restitution is None else surface[1]
@@ -66,14 +72,28 @@ def _limited(model: Model) -> Iterable[int]:
 # the ground --------------------------------------------------------------------------------------------------------
 
 
-def _on_ground(model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None) -> list[ModelContact]:
-    spheres = [] if points is None else list(_given_points(model, points))
+def _plane(model: Model) -> Ground | None:
+    """Return the ground of the file: the first plane that is fixed to the base, with the friction of its surface."""
+    for shape in _collision_shapes(model, {BASE}):
+        if shape.kind == "plane":
+            at = shape.placement
+            x, y, z = at.rotation[2::3]
+            mu = _USUAL if shape.friction is None else shape.friction
+            return Ground(mu, normal=(x, y, z), height=float(np.dot((x, y, z), at.position)))
+    return None
+
+
+def _on_ground(
+    model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, given: bool
+) -> list[ModelContact]:
+    """Return all contacts with the ground; that of a file has the larger friction of both surfaces, as in MuJoCo."""
+    spheres = [] if points is None else [(*point, 0.0) for point in _given_points(model, points)]
     if points is None or bodies is not None:
         spheres += _shapes_on_ground(model, bodies)
-    names = _distinct(name for name, _ in spheres)
+    names = _distinct(name for name, _, _ in spheres)
     return [
-        ModelContact(name, solid, None, ground.friction, ground.restitution)
-        for name, (_, solid) in zip(names, spheres, strict=True)
+        ModelContact(name, solid, None, ground.friction if given else max(ground.friction, mu), ground.restitution)
+        for name, (_, solid, mu) in zip(names, spheres, strict=True)
     ]
 
 
@@ -90,12 +110,13 @@ def _given_points(model: Model, points: Any) -> Iterable[tuple[str, Solid]]:
         yield frame.name, Solid(frame.body, "sphere", (size,), Placement(position=frame.placement.position))
 
 
-def _shapes_on_ground(model: Model, bodies: Iterable[str] | None) -> list[tuple[str, Solid]]:
-    """Return the spheres and corners of the collision shapes of bodies; of all moving ones by default."""
+def _shapes_on_ground(model: Model, bodies: Iterable[str] | None) -> list[tuple[str, Solid, float]]:
+    """Return the spheres and corners of the collision shapes of bodies, and their friction; by default of all."""
     chosen = set(range(len(model.bodies))) if bodies is None else {_body(model, name) for name in bodies}
-    found: list[tuple[str, Solid]] = []
+    found: list[tuple[str, Solid, float]] = []
     for shape in _collision_shapes(model, chosen):
-        found += _spheres(model, shape)
+        mu = _USUAL if shape.friction is None else shape.friction
+        found += [(*sphere, mu) for sphere in _spheres(model, shape)]
     if not found:
         listed = "its bodies" if bodies is None else ", ".join(map(repr, bodies))
         raise ArgumentError(

@@ -314,9 +314,10 @@ class ModelBuilder(GraphBuilder):
         role: str = "visual",
         color: Sequence[float] | None = None,
         name: str = "",
+        friction: float | None = None,
         where: str = "",
     ) -> B:
-        """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and `color`."""
+        """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and others."""
         what = f"a shape of body {body!r}"
         with located(where):
             choice("kind of shape", kind, SHAPES, what)
@@ -324,8 +325,9 @@ class ModelBuilder(GraphBuilder):
             lengths = vector(size or (1.0, 1.0, 1.0)[: SHAPES[kind]], SHAPES[kind], f"{what}: size of a {kind}")
             rgba = None if color is None else vector(color, 4, f"{what}: color")
             at = placement(at, what)
+            (mu,) = (None,) if friction is None else numbers(friction, 1, 0.0, f"{what}: friction")
         tint = None if rgba is None else (rgba[0], rgba[1], rgba[2], rgba[3])
-        self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name), where))
+        self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name, mu), where))
         return self
 
     def attach(

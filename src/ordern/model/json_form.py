@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
 from .checks import require_one_set
+from .contacts import SOLIDS, Contacts, Ground, ModelContact, Solid
 from .fluid import Drag, EllipsoidDrag
 from .model import Model
 from .parts import BASE, SHAPES, Body, Coupling, Frame, Link, Loop, Mimic, ModelJoint, Note, Shape
@@ -207,11 +208,13 @@ def _pair(x: Any, depth: int) -> tuple[Joint, Placement]:
 
 _READERS: dict[str, Read] = {
     **{"str": _text, "int": _whole, "float": _finite, "bool": _truth, "Joint": _joint, "Closure": _closure},
+    "float | None": _maybe(_finite),
     "tuple[float, ...]": _list(_number),
     "tuple[float, float, float]": _list(_finite, 3),
     "tuple[float, float, float, float] | None": _maybe(_list(_number, 4)),
     "tuple[float, float]": _list(_number, 2),
     "tuple[tuple[float, ...], ...]": _list(_list(_finite)),
+    "tuple[int, ...]": _list(_whole),
     "tuple[str, ...]": _list(_text),
     "tuple[str, ...] | None": _maybe(_list(_text)),
 }
@@ -240,7 +243,8 @@ def _drag(x: Any) -> Any:
 
 
 _READERS["tuple[Drag | EllipsoidDrag, ...]"] = _list(_drag)
-for _cls in (Body, Link, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator, NamedPosition):
+_PARTS = (Body, Link, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator, NamedPosition)
+for _cls in (*_PARTS, Ground, Solid, ModelContact, Contacts):
     _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
     _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
     _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])
@@ -262,9 +266,21 @@ def _check(model: Model) -> None:
     indices = [(f"loop {x.name!r}", k) for x in model.loops for k in (x.parent, x.child)]
     indices += [(f"coupling {x.name!r}", k) for x in model.couplings for k in (x.joint, x.other)]
     indices += [(f"shape {x.name!r}", x.body) for x in model.shapes]
+    contacts = model.contacts or Contacts(None, ())
+    solids = [(c.name, s) for c in contacts.pairs for s in (c.first, c.second) if s is not None]
+    indices += [(f"contact {name!r}", s.body) for name, s in solids]
+    indices += [("a stop", k) for k in contacts.limited]
     for what, k in indices:
         if not BASE <= k < n:
             raise ModelError(f"{what} is of body or joint {k}, of {n}")
     for x in model.shapes:
         if len(x.size) != SHAPES.get(x.kind, -1):
             raise ModelError(f"a shape of the kind {x.kind!r} has {len(x.size)} sizes")
+    for name, solid in solids:
+        if len(solid.size) != SOLIDS.get(solid.kind, -1):
+            raise ModelError(f"contact {name!r} has a solid of the kind {solid.kind!r} with {len(solid.size)} sizes")
+    for k in contacts.limited:
+        if k == BASE or (model.joints[k].type.nq, model.joints[k].type.nv) != (1, 1):
+            raise ModelError(f"a stop is of joint {k}, which has not one coordinate")
+    if contacts.ground is None and any(c.second is None for c in contacts.pairs):
+        raise ModelError("a contact is with the ground, but there is none")

@@ -315,6 +315,8 @@ class Shape:
     """"visual" or "collision"."""
     color: tuple[float, float, float, float] | None = None
     name: str = ""
+    friction: float | None = None
+    """The coefficient of friction of its surface, if the description has one; see `Robot.with_contacts`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import contextlib
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -145,8 +147,22 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) ->
     seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
     for role, holds in (("visual", seen), ("collision", collides)):
         if holds:
-            color, name = _color(geom), part.name
-            builder.shape(body.name, kind, size, at=at, file=file, role=role, color=color, name=name, where=e.where)
+            looks: dict[str, Any] = {
+                "color": _color(geom),
+                "name": part.name,
+                "where": e.where,
+                "friction": _friction(geom),
+            }
+            builder.shape(body.name, kind, size, at=at, file=file, role=role, **looks)
+
+
+def _friction(geom: Geom) -> float | None:
+    """Return the coefficient of sliding friction, the first of up to three numbers; None for the default."""
+    words = geom.element.attributes.get("friction", "").split()
+    with contextlib.suppress(ValueError):
+        if words and 0.0 <= float(words[0]) < math.inf:
+            return float(words[0])
+    return None  # the motion does not depend on it
 
 
 def _color(geom: Geom) -> tuple[float, ...] | None:

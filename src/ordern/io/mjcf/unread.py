@@ -30,7 +30,7 @@ _READ = {
     "actuatorfrcrange actuatorfrclimited springdamper",
     "freejoint": "name align",
     "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
-    "conaffinity rgba material fluidshape fluidcoef",
+    "conaffinity rgba material fluidshape fluidcoef friction",
     "site": f"name class pos {_TURN} fromto",
     "mesh": "name class file vertex face scale refpos refquat inertia content_type",
     "material": "name class rgba",
@@ -47,7 +47,7 @@ _WITHOUT_EFFECT = {
     "body": "sleep simple fuse user",
     "joint": "group margin solimpfriction solimplimit solreffriction solreflimit user actuatorgravcomp",
     "freejoint": "group",
-    "geom": "adhesion castshadow condim friction gap hfield margin priority solimp solmix solref surfacevel user",
+    "geom": "adhesion castshadow condim gap hfield margin priority solimp solmix solref surfacevel user",
     "site": "group material mesh rgba size type user",
     "mesh": "material maxhullvert normal smoothnormal texcoord",
     "material": "emission metallic reflectance roughness shininess specular texrepeat texture texuniform",
