@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.ensembles import engines
 
 d = on.distributions
 
@@ -532,6 +533,33 @@ def test_dask_workers_may_be_killed(tmp_path: Path):
         assert same(s.run(engine=client, shard=0.05), whole)  # the study was lost with them, and is sent again
         prefixes = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
         assert "double_pendulum-blocks" in prefixes  # one line of the dashboard for all tasks
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.slow
+def test_a_study_that_no_worker_has_is_sent_again(monkeypatch):
+    """A worker that dies while the study is sent can leave a scheduler that believes in a copy of it."""
+    from distributed import Client, LocalCluster
+    from distributed.worker_state_machine import FreeKeysEvent
+
+    sent, send = [], engines._Cluster._send
+
+    def forget(dask_worker):
+        keys = [key for key in dask_worker.state.tasks if "_Remote" in str(key)]
+        dask_worker.handle_stimulus(FreeKeysEvent(keys=keys, stimulus_id="a test"))
+
+    def send_and_forget(cluster, task):
+        sent.append(send(cluster, task))
+        if len(sent) == 1:
+            cluster._client.run(forget)
+        return sent[-1]
+
+    monkeypatch.setattr(engines._Cluster, "_send", send_and_forget)
+    monkeypatch.setattr(engines, "_ASK_AFTER", 1.0)
+    s = study(members=2000, steps=40)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        assert same(s.run(engine=client, shard=0.05), s.run())
+    assert len(sent) == 2
 
 
 @pytest.mark.needs("distributed")

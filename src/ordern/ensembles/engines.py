@@ -44,6 +44,10 @@ _GPU_WORKERS = 2
 """Threads that feed a GPU: one draws and stores members while that of another are there."""
 _SENDS = 10
 """How often a study is sent to workers that die before they have it."""
+_ASK_AFTER = 10.0
+"""Seconds without an end of a task after which Dask's workers are asked whether they have the study."""
+_POLL = 0.01
+"""Seconds between looks for tasks that have ended."""
 _COUNT_EVERY = 2.0
 """Seconds between two looks at how many workers a cluster has."""
 
@@ -328,9 +332,31 @@ class _Cluster:
                     raise
 
     def wait(self, futures: Collection[Any]) -> Iterable[Any]:
-        """Return futures that have ended, also those whose work was lost, all at once: there may be thousands."""
-        found: list[Any] = self._running.next_batch()
-        return found
+        """Return futures that have ended, also those whose work was lost, all at once: there may be thousands.
+
+        A worker that dies while the study is sent can leave a scheduler that believes in a copy which no worker has;
+        then all tasks wait for it. So after some seconds without an end, workers are asked, and such tasks are lost.
+        """
+        asked = time.monotonic()
+        while True:
+            found: list[Any] = self._running.next_batch(block=False)
+            if found:
+                return found
+            if time.monotonic() > asked + _ASK_AFTER:
+                if self._is_forgotten():
+                    self._sent.cancel(force=True)
+                    self._client.cancel(list(futures), force=True)
+                asked = time.monotonic()
+            time.sleep(_POLL)
+
+    def _is_forgotten(self) -> bool:
+        """Return True if there are workers, and none of them has the study."""
+        if self._sent is None:
+            return False
+        with suppress(OSError, RuntimeError):  # a worker that dies just now
+            held = self._client.run(_holds, self._sent.key, on_error="ignore")
+            return bool(held) and not any(held.values())
+        return False
 
     def results(self, futures: list[Any]) -> list[ShardDone | None]:
         """Return the reports of futures; None where work was lost because all workers that knew the study have died.
@@ -349,6 +375,11 @@ class _Cluster:
         if self._sent.status != "finished":
             self._sent = None
         return found
+
+
+def _holds(key: Any, dask_worker: Any) -> bool:
+    """Return True if a worker has the data of a key, or is about to run with it."""
+    return key in dask_worker.data
 
 
 def _call(task: Any, shard: Shard) -> ShardDone:
