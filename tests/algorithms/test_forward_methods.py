@@ -13,7 +13,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.factors.linear import symmetric_inverse
-from ordern.algorithms.forward_dynamics.articulated_body import articulated_body
+from ordern.algorithms.forward_dynamics.articulated_body import articulated_sweeps
 from ordern.algorithms.forward_dynamics.denoc import denoc
 from ordern.algorithms.forward_dynamics.triangularized import triangularized
 from ordern.algorithms.forward_dynamics.walker_orin import composite_body, symmetric, unit_acceleration
@@ -247,7 +247,7 @@ def test_quantities_of_table_1(name: str) -> None:
     q, v, tau = random_state(robot, 0)
     free = tau - robot.kernel("bias_force", way="interpreted")(q, v)
     resting = dataclasses.replace(robot, gravity=(0.0, 0.0, 0.0))
-    tree, jain = inside(articulated_body, resting, q, np.zeros_like(v), free)
+    tree, jain = inside(articulated_sweeps, resting, q, np.zeros_like(v), free)
     _, rosenthal = inside(triangularized, robot, q, v, tau)
     _, saha = inside(denoc, robot, q, v, tau)
     for i, _ in tree.outward():

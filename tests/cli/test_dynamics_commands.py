@@ -401,7 +401,7 @@ FILES = {
         (["inverse", "pendulum.urdf", "--motion", "empty.csv"], "no rows of numbers"),
         (["inverse", "pendulum.urdf", "--motion", "bare.csv"], "the columns have no names"),
         (["inverse", "pendulum.urdf", "--motion", "still.csv"], "a motion needs columns of positions"),
-        (["inverse", "pendulum.urdf", "--motion", "no.csv"], "no.csv: the file cannot be read"),
+        (["inverse", "pendulum.urdf", "--motion", "no.csv"], "there is no file 'no.csv'"),
         (["inverse", "pendulum.urdf", "--motion", "pendulum.urdf"], "a table is read from .csv"),
         (["inverse", "pendulum.urdf", "--to", "1", "--duration", "1", "--out", "x.doc"], "must end in one of .npz"),
         (["inverse", "pendulum.urdf", "--to", "1", "--duration", "1", "--plot", "no/x.png"], "there is no folder"),

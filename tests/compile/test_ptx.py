@@ -238,7 +238,8 @@ def test_every_question_about_loops_assembles(tmp_path: Path) -> None:
         for method in methods(question.name):
             if method.pieces or method.alias_of or (method.refuses is not None and method.refuses(robot)):
                 continue
-            settings = {"moving": frozenset()} if "moving" in question.options else {}
+            usual = {"moving": frozenset(), "alpha": 20.0}
+            settings = {name: x for name, x in usual.items() if name in question.options}
             request = robot.kernel(question.name, method.name, **settings).request
             for dtype, registers, size in (("float32", 72, 20_000), ("float64", 96, 31_000)):
                 found = assemble(ptx_code(request, dtype).text, tmp_path)

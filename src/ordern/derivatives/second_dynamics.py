@@ -18,17 +18,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..algorithms.derivatives.hessian import pairs_of
 from ..arguments import AnyArray
-from ..compile.products import Products
 from ..kernel.declarations import Threads
 from ..model import BASE, Model
 from .call import Call
+
+if TYPE_CHECKING:
+    from ..compile.products import Products
 
 __all__ = ["SecondDynamics", "all_pairs", "zeros"]
 
@@ -95,6 +97,8 @@ class SecondDynamics:
             kernel, required, optional = self._inverse.kernel("hessian", wrt)
             pairs = pairs_of("inverse_dynamics", wrt)
             step = max(1, _CHUNK // max(1, 4 * n**3))
+            from ..compile.products import Products  # the compiler is not needed before this
+
             more, products = np.empty((n, n, n), dtype), Products(_on_one_path(self._call.robot), dtype)
             for start in range(0, count, step):
                 before, after = (
