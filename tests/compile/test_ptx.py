@@ -209,7 +209,8 @@ def _texts(robot: on.Robot) -> list[Any]:
     for question in questions():
         for method in methods(question.name):
             refused = method.refuses is not None and method.refuses(robot)
-            if not (method.pieces or method.alias_of or refused or question.loops):
+            ours = method.function.__module__.startswith("ordern.")  # other tests declare methods of their own
+            if ours and not (method.pieces or method.alias_of or refused or question.loops):
                 found.append((question, method))
     return found
 
@@ -236,7 +237,9 @@ def test_every_question_about_loops_assembles(tmp_path: Path) -> None:
     count = 0
     for question in (x for x in questions() if x.loops):
         for method in methods(question.name):
-            if method.pieces or method.alias_of or (method.refuses is not None and method.refuses(robot)):
+            refused = method.refuses is not None and method.refuses(robot)
+            ours = method.function.__module__.startswith("ordern.")  # other tests declare methods of their own
+            if method.pieces or method.alias_of or refused or not ours:
                 continue
             usual = {"moving": frozenset(), "alpha": 20.0}
             settings = {name: x for name, x in usual.items() if name in question.options}

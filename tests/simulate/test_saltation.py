@@ -240,7 +240,7 @@ def test_events_without_matrices_are_named() -> None:
     with pytest.raises(ArgumentError, match="the run ends there"):
         robot.simulate(**start, events=[end]).saltation(0)
     result = robot.simulate(**start, events=[zero])
-    with pytest.raises(ArgumentError, match=f"event 99 of {len(result.events)} events"):
+    with pytest.raises(ArgumentError, match=f"the run has {len(result.events)} events, so there is no event 99"):
         result.saltation(99)
     with pytest.raises(ArgumentError, match="give one of the run's `events`"):
         result.saltation("zero")
