@@ -26,15 +26,20 @@ _held = ExitStack()
 
 
 def _before_fork() -> None:
-    _held.enter_context(COMPILING)
-    ffi = sys.modules.get("llvmlite.binding.ffi")  # other packages use LLVM too, beside our lock
-    lock = getattr(getattr(ffi, "lib", None), "_lock", None)
-    if lock is not None:
-        _held.enter_context(lock)
-    _held.enter_context(RESULTS)
+    """Take all locks at a moment at which nobody imports: who imports may need the locks, so they are not held."""
     patience = time.monotonic() + _MOST_SECONDS
-    while _importing() and time.monotonic() < patience:
-        time.sleep(0.001)
+    while True:
+        while _importing() and time.monotonic() < patience:
+            time.sleep(0.001)
+        _held.enter_context(COMPILING)
+        ffi = sys.modules.get("llvmlite.binding.ffi")  # other packages use LLVM too, beside our lock
+        lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+        if lock is not None:
+            _held.enter_context(lock)
+        _held.enter_context(RESULTS)
+        if not _importing() or time.monotonic() >= patience:
+            return
+        _held.close()
 
 
 def _importing() -> bool:

@@ -1,4 +1,4 @@
-"""Steps with contacts: all ways of running agree, derivatives, other array libraries, and geometry."""
+"""Steps with contacts: all ways of running agree, derivatives, and geometry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.contact.cone import inverse, natural_residual, regular, solved
-from tests.contact.robots import ball, floating, hopper
+from tests.contact.robots import floating, hopper
 
 H = 2e-3
 
@@ -69,51 +69,6 @@ def test_derivatives_are_those_of_differences(name: str) -> None:
     e = 1e-6
     expected = (moved(e) - moved(-e)) / (2.0 * e)
     np.testing.assert_allclose(found[:, 9:20], expected[:, 9:20], rtol=1e-5, atol=1e-5)  # velocities and impulses
-
-
-@pytest.mark.slow
-@pytest.mark.needs("jax")
-def test_gradients_through_steps_in_jax() -> None:
-    import jax
-    import jax.numpy as jnp
-
-    from tests.worlds.jax_precision import precision
-
-    robot = ball().with_contacts(on.Ground(0.5))
-
-    def distance(v: Any) -> Any:
-        def step(state: Any, _: Any) -> Any:
-            found = robot.contact_step(*state[:2], jnp.zeros(6), 1e-2, impulses=state[2])
-            return (found.q, found.v, found.impulses), None
-
-        start = jnp.array([1.0, 0, 0, 0, 0, 0, 0.1]), v, jnp.zeros((1, 3))
-        return jax.lax.scan(step, start, None, length=20)[0][0][4]
-
-    with precision(True):
-        v = jnp.array([0.0, 0, 0, 1, 0, 0])
-        found = jax.jit(jax.grad(distance))(v)
-        e = 1e-5
-        expected = [(distance(v.at[k].add(e)) - distance(v.at[k].add(-e))) / (2 * e) for k in (1, 3)]
-    np.testing.assert_allclose(found[jnp.array([1, 3])], expected, rtol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("torch")
-def test_gradients_through_a_step_in_torch() -> None:
-    import torch
-
-    robot = ball().with_contacts(on.Ground(0.5))
-    q = torch.tensor([1.0, 0, 0, 0, 0, 0, 0.1], dtype=torch.float64)
-    v = torch.tensor([0.0, 0, 0, 1, 0, 0], dtype=torch.float64, requires_grad=True)
-    robot.contact_step(q, v, dt=1e-2).v[3].backward()
-    e = 1e-6
-
-    def speed(by: float) -> float:
-        w = np.array([0.0, 0, 0, 1 + by, 0, 0])
-        return float(robot.contact_step(q.numpy(), w, dt=1e-2).v[3])
-
-    assert v.grad is not None
-    assert float(v.grad[3]) == pytest.approx((speed(e) - speed(-e)) / (2 * e), rel=1e-6)
 
 
 def test_policies_hold_their_forces_and_certificates_add_up() -> None:
