@@ -57,6 +57,13 @@ def test_forks_while_other_threads_compile(cache: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("wait", [0.1, 0.2])
+def test_forks_while_other_threads_import(wait: float) -> None:
+    """An import of LLVM needs its lock: a fork that held it while it waited for the import took half of a module."""
+    run(COMPILING.replace("time.sleep(0.3)", f"time.sleep({wait})") + CHILDREN, ORDERN_CACHE="off")
+
+
+@pytest.mark.slow
 def test_a_pool_that_forks_and_one_that_spawns_beside_a_compiling_thread() -> None:
     program = """
 import multiprocessing
