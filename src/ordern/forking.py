@@ -2,7 +2,7 @@
 
 A child process has its parent's memory but only the thread that forked. If another thread was compiling, the child
 would wait for ever: for LLVM's lock, for ours, or for Python's lock of a module that was being imported. So a fork
-waits until no thread compiles, imports a part of this package, or is inside LLVM.
+waits until no thread compiles, imports a module, or is inside LLVM.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack
+from functools import cached_property
 
 __all__ = ["COMPILING", "RESULTS", "install"]
 
@@ -43,21 +44,31 @@ def _before_fork() -> None:
 
 
 def _importing() -> bool:
-    """Return True if another thread is in the middle of importing a part of this package or of LLVM's."""
+    """Return True if another thread is in the middle of an import, of this package or of one that it imports late."""
     locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
-    for name, reference in list(locks.items()):
-        if name.partition(".")[0] in ("ordern", "llvmlite"):
-            owner = getattr(reference(), "owner", None)
-            if owner is not None and owner != threading.get_ident():
-                return True
-    return False
+    owners = (getattr(reference(), "owner", None) for reference in list(locks.values()))
+    return any(owner is not None and owner != threading.get_ident() for owner in owners)
 
 
 def _after_fork() -> None:
     _held.close()
 
 
+def _in_child() -> None:
+    """Release the locks; before Python 3.12, cached properties have locks too, which other threads may have held."""
+    _held.close()
+    if sys.version_info >= (3, 12):
+        return
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "ordern" and module is not None:
+            for cls in list(vars(module).values()):
+                if isinstance(cls, type) and cls.__module__ == name:
+                    for x in vars(cls).values():
+                        if isinstance(x, cached_property):
+                            vars(x)["lock"] = threading.RLock()
+
+
 def install() -> None:
     """Let forks wait from now on. Importing the package calls this once."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+        os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)
