@@ -19,6 +19,9 @@ from . import (
     chain_gradients,
     chains,
     contact,
+    contact_cases,
+    contact_gripper,
+    contact_gym,
     control,
     derivatives,
     ensembles,
@@ -64,7 +67,8 @@ THEMES = (
         identify,
         jax_calls,
     ),
-    *(contact, first_call, loading, chains, chain_gradients, operations, threads, memory),
+    *(contact, contact_cases, contact_gripper, contact_gym),
+    *(first_call, loading, chains, chain_gradients, operations, threads, memory),
 )
 
 

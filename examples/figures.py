@@ -166,7 +166,67 @@ def stability():
     return made
 
 
+def pushed():
+    """Draw the contacts of a quadruped that is pushed to the side."""
+    robot, stand = on.load("quadruped"), robots.positions("quadruped")["stand"]
+    walker = robot.with_contacts(on.Ground(0.8), points=["lf_foot", "rf_foot", "lh_foot", "rh_foot"])
+    springs = np.repeat([0.0, 200.0], [6, 12]), np.repeat([0.0, 5.0], [6, 12]), stand
+    push = np.zeros((1000, 13, 6))
+    push[250:300, 0, 4] = 120.0
+    run = walker.rollout(stand, np.zeros(18), steps=1000, dt=2e-3, feedback=springs, external=push)
+    return plot.contacts(run, width=6.0)
+
+
+SCENE = """<mujoco><option timestep="0.002" cone="{cone}"/><worldbody>
+<geom type="plane" size="50 50 1" euler="0 {angle} 0" friction="0.5 0 0" priority="1"/>
+<body pos="{x} 0 {z}" euler="0 {angle} 0"><freejoint/><geom type="box" size="0.1 0.1 0.05" mass="2"/></body>
+</worldbody></mujoco>"""
+
+
+def block_of_mujoco(angle, cone):
+    """Return where a block of 2 kg is along a slope, and above it, in 1000 steps; it needs the package mujoco."""
+    import mujoco
+
+    up, down = np.array([np.sin(angle), 0.0, np.cos(angle)]), np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    scene = SCENE.format(cone=cone, angle=np.degrees(angle), x=0.05 * up[0], z=0.05 * up[2])
+    model = mujoco.MjModel.from_xml_string(scene)
+    data, places = mujoco.MjData(model), []
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+        places.append(data.qpos[:3].copy())
+    return np.array(places) @ down, np.array(places) @ up - 0.05
+
+
+def block_of_ours(angle):
+    """Return the same for a block of the same size with rigid contacts."""
+    builder = on.Builder("block")
+    builder.body("block", mass=2.0, inertia=(0.0083, 0.0083, 0.0133))
+    builder.shape("block", "box", (0.2, 0.2, 0.1), role="collision")
+    up, down = np.array([np.sin(angle), 0.0, np.cos(angle)]), np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    robot = builder.build(floating=True).with_contacts(on.Ground(0.5, normal=tuple(up)))
+    q = np.array([np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0, *(0.05 * up)])
+    run = robot.rollout(q, np.zeros(6), steps=1000, dt=2e-3)
+    return run.q[1:, 4:] @ down, run.q[1:, 4:] @ up - 0.05
+
+
+def artefacts():
+    """A block that should rest on a slope of 20 degrees, and one that should slide on 35 degrees."""
+    made = style.figure(7.2, 2.6)
+    rests, slides = made.subplots(1, 2)
+    t = 2e-3 * np.arange(1, 1001)
+    for k, (name, cone) in enumerate((("MuJoCo", "pyramidal"), ("MuJoCo, elliptic cones", "elliptic"), ("here", ""))):
+        for axes, degrees, which in ((rests, 20.0, 0), (slides, 35.0, 1)):
+            angle = np.radians(degrees)
+            found = block_of_mujoco(angle, cone) if cone else block_of_ours(angle)
+            axes.plot(t, 1e3 * found[which], label=name, **style.curve(k))
+    style.dress(rests, "Creep of a block at rest, 20 degrees", x="time, s", y="mm")
+    style.dress(slides, "Height of a block that slides, 35 degrees", x="time, s", y="mm")
+    rests.legend(fontsize=7, frameon=False)
+    return made
+
+
 FIGURES |= {"loops-drift": drift, "loops-stability": stability}
+FIGURES |= {"contact-plot": pushed, "contact-artefacts": artefacts}
 
 
 def main(arguments):

@@ -20,11 +20,13 @@ from .robots import ROBOTS
 
 OPTIONAL = {
     "PIL": "pillow",
+    "clarabel": "clarabel",
     "collada": "pycollada",
     "distributed": "dask[distributed]",
     "example_robot_data": "example-robot-data",
     "flatbuffers": "flatbuffers",
     "gymnasium": "gymnasium",
+    "h5py": "h5py",
     "imageio_ffmpeg": "imageio-ffmpeg",
     "jax": "jax",
     "lerobot": "lerobot",
@@ -122,7 +124,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if runs(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+    items[:] = sorted(kept, key=needs_jax)
+
+
+def needs_jax(item: pytest.Item) -> bool:
+    """Return whether a test imports JAX: such tests run last, because JAX warns of forks in its process."""
+    return any("jax" in marker.args for marker in item.iter_markers("needs"))
 
 
 @pytest.fixture

@@ -114,6 +114,10 @@ def arguments(robot: on.Robot, question: str, rng: np.random.Generator) -> tuple
         shape = core_shape(robot, port.kind)
         value = rng.normal(size=shape)
         given[port.name] = 0.1 + abs(value) if shape == () else value
+        if port.name == "drag":  # a damping
+            given[port.name] = abs(value)
+        if question == "contact_step" and port.name == "dt":  # short: a disc that falls flat has no heading
+            given[port.name] *= 0.1
         along[port.name] = rng.normal(size=core_shape(robot, "v" if port.kind == "q" else port.kind))
         if port.kind in ("q", "coordinates"):
             given[port.name] = robot.random(rng)

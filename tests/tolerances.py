@@ -302,3 +302,7 @@ C_CODE = {"float64": 2e-13, "float32": 1e-4}
 """C code against our own machine code, which computes the same operations in the same order: sines, cosines and fused
 products differ by one rounding each. On the small trees that is seen at 1e-15 (6e-7 in single precision), on a chain of
 300 links at 4e-15 (8e-6)."""
+
+CONTACT_DERIVATIVE = 1e-8
+"""Derivatives of steps with contacts against differences with 50 digits, relative to the largest of a state. Impulses
+are solved to 1e-14 m/s, and the matrices of contacts have condition numbers of up to 1e5."""

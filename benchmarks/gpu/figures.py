@@ -2,7 +2,8 @@
 
     python -m benchmarks.gpu.figures FOLDER
 
-The folder has panda.urdf, talos_reduced.urdf, g1.urdf and go2.urdf. First calls are with an empty cache: from the robot
+The folder has panda.urdf, talos_reduced.urdf, g1.urdf, go2.urdf and anymal.urdf. Steps with contacts are those of
+`contacts.py`: 65,536 robots, 100 steps with 5 sweeps. First calls are with an empty cache: from the robot
 to the loaded code, without the start of the driver.
 """
 
@@ -23,10 +24,14 @@ import ordern as on
 from ordern.cli.bench_gpu import _rollout, described
 from ordern.gpu import find_device
 from ordern.gpu.measure import measured
+from ordern.simulate.rollout_device import device_loop
+
+from .contacts import standing, starts, steps_per_second
 
 ROWS = (
     ("forward_dynamics", ("panda", "go2", "talos_reduced", "g1"), ("float32", "float64")),
     ("rollout", ("panda", "talos_reduced"), ("float32",)),
+    ("rollout with contacts", ("quadruped", "anymal"), ("float32", "float64")),
     ("closed_dynamics", ("stewart-platform",), ("float32", "float64")),
     ("inverse_dynamics", ("panda", "talos_reduced"), ("float32",)),
     ("mass_matrix", ("panda", "talos_reduced"), ("float32",)),
@@ -42,11 +47,19 @@ def main(folder: Path) -> None:
     for question, names, dtypes in ROWS:
         for name in names:
             file = folder / f"{name}.urdf"
+            if name == "anymal" and not file.exists():
+                continue
             robot = on.load(str(file), floating=name != "panda") if file.exists() else on.load(name)
             for dtype in dtypes:
                 begun = time.perf_counter()
                 try:
-                    if question == "rollout":
+                    if question == "rollout with contacts":
+                        walker, position = standing(str(file) if name == "anymal" else "")
+                        loop = device_loop(walker, "semi-implicit-euler", None, np.dtype(dtype), frozenset(), device)
+                        made = time.perf_counter() - begun
+                        rate = steps_per_second(walker, *starts(walker, position, dtype, device), device)
+                        note = f"{loop.loaded.attribute('registers')} registers"
+                    elif question == "rollout":
                         row = _rollout(robot, device, dtype)
                         rate, made, note = row["states"], row["first_call"], f"{row['registers']} registers"
                     else:

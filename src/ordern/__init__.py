@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .algorithms import methods as methods
     from .check import Finding as Finding
     from .check import Report as Report
+    from .contact import tasks as tasks
     from .control import controllers as controllers
     from .control import trajectories as trajectories
     from .conversion import Converter as Converter
@@ -153,6 +154,7 @@ _SUBMODULES = {
     "controllers": "control.controllers",
     "distributions": "ensembles.distributions",
     "keep": "ensembles.keep",
+    "tasks": "contact.tasks",
     "trajectories": "control.trajectories",
 }
 """Modules that are reached as attributes, and where they are."""
@@ -181,6 +183,7 @@ def __dir__() -> list[str]:
             "gym",
             "keep",
             "rotations",
+            "tasks",
             "trajectories",
             "__version__",
         ]

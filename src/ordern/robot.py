@@ -35,12 +35,16 @@ from .loops.robot_methods import LoopMethods
 from .loops.sets import by_sets
 from .model import BASE, Body, Frame, Model, ModelBuilder
 from .model.checks import require_one_set
+from .model.variation import with_other_contacts
 from .parameters import ParameterMethods
 
 if TYPE_CHECKING:
     from .check import Report
     from .contact.forces import ContactForces
+    from .contact.points import ContactPoints
     from .contact.stepping import ContactStep
+    from .contact.tasks import Task
+    from .contact.whole_body import WholeBody
     from .control.inverse_kinematics import Reach
     from .kernel import Kernel, Kernels
     from .model.contacts import Ground
@@ -572,13 +576,13 @@ class Robot(
     @delegated("simulate.simulate", sets=True)
     def simulate(
         self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, tau: Any = None, until: ArrayLike = 1.0, *,
-        method: str = "dormand-prince-8", step: float | None = None, rtol: float = 1e-10, atol: float = 1e-10,
-        tolerance: str = "motion", events: Sequence[Event] = (), limits: str = "ignore", restitution: float = 0.0,
+        method: str | None = None, step: float | None = None, rtol: float = 1e-10, atol: float = 1e-10,
+        tolerance: str = "motion", events: Sequence[Event] = (), limits: str | None = None, restitution: float = 0.0,
         external: External | Table | Mapping[str, ArrayLike | Table] | Callable[..., External] | None = None,
         dynamics: str | None = None, smoothing: float = 0.01, dense: bool = True,
         checkpoint: str | os.PathLike[str] | None = None, progress: bool | Callable[[float], Any] | None = None,
         max_steps: int = 10_000_000, native: bool | None = None, drift: str | tuple[float, float] = "project",
-        switches: Sequence[Switch] = (),
+        switches: Sequence[Switch] = (), contacts: str | None = None,
     ) -> Result:  # fmt: skip
         """Return the motion from a state (at rest in the neutral position unless given), until a time in seconds.
 
@@ -588,18 +592,19 @@ class Robot(
         forces on bodies are as for `forward_dynamics`, a `Table` of such, or a function of (t, q, v) that returns such;
         in a dictionary, the force on a frame may be a `Table` of (moment, force).
 
-        Methods: "dormand-prince-8", "dormand-prince", "cash-karp" (adaptive), "radau" (adaptive, for stiff springs and
-        dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed `step`; for the
-        others `step` is the longest. The error of each step is kept below a share of `atol + rtol |y|`, on the average
-        of y = (q, v): from 0.003 to 0.1 by the method, since errors add up and motions magnify them, so that the state
-        after some swings is within the tolerance. A chaotic motion leaves any tolerance in the end. With
-        `tolerance="step"` it is kept below all of it, as SciPy and MATLAB do: fewer steps, and a larger error in all.
+        Methods: "dormand-prince-8" (the default), "dormand-prince", "cash-karp" (adaptive), "radau" (adaptive, for
+        stiff springs and dampers), "rk4", "semi-implicit-euler" and "variational" (structure-preserving) with a fixed
+        `step`; for the others `step` is the longest. The error of each step is kept below a share of
+        `atol + rtol |y|`, on the average of y = (q, v): from 0.003 to 0.1 by the method, since errors add up and
+        motions magnify them, so that the state after some swings is within the tolerance. A chaotic motion leaves any
+        tolerance in the end. With `tolerance="step"` it is kept below all of it, as SciPy and MATLAB do: fewer steps,
+        and a larger error in all.
 
-        `events` are noticed where a function of the motion changes sign. `limits` of joints are ignored (but
-        reported), "stop" the run, or let joints "bounce" with a coefficient of `restitution`, and rest. Dampers,
-        springs and friction of the model act, friction smoothed as in `passive_force`. `dynamics` is the method of
-        `forward_dynamics`; the usual one unless it is given. Without `dense` the result keeps no motion between its
-        samples.
+        `events` are noticed where a function of the motion changes sign. `limits` of joints are "ignore", by default
+        (they are reported), "stop" (the end of the run), or "bounce" with a coefficient of `restitution`, and rest.
+        Dampers, springs and friction of the model act, friction smoothed as in `passive_force`. `dynamics` is the
+        method of `forward_dynamics`; the usual one unless it is given. Without `dense` the result keeps no motion
+        between its samples.
 
         Loops and couplings of the model are kept closed. The start must be closed (next to the neutral position unless
         given), and its velocities must keep it so. Against `drift`, positions and velocities are projected after each
@@ -607,6 +612,12 @@ class Robot(
         `switches` open and close loops on the way. `report.loops` has how well loops were kept, and singular
         positions; `result.loop_residuals` and `result.loop_forces(name)` are series of both. "variational" is for
         trees.
+
+        Robots `with_contacts` need a model of them: `contacts="compliant"` are springs and dampers, with smoothed
+        friction, by the method "radau" unless another is given; joints with limits "bounce" unless told otherwise.
+        "rigid" contacts go from impact, slip and rest to the next, exactly but slowly; limits of joints "stop" the run.
+        The result has series "force.<contact>" and "gap.<contact>", and events of touching, leaving, sticking and
+        slipping; `report.contacts` says what it can be held to.
 
         A run with a `checkpoint` file can be killed: calling the same again goes on where it was, with the same result.
         The file knows the run by its robot, state, settings, forces and events: of functions their code, constants,
@@ -733,21 +744,31 @@ class Robot(
     def with_contacts(
         self, ground: Ground | None = None, *, points: Any = None, bodies: Iterable[str] | None = None,
         pairs: Iterable[Sequence[str]] = (), self_collision: bool = False, friction: float | None = None,
-        restitution: float | None = None, limits: bool = True, sweeps: int = 10,
+        restitution: float | None = None, limits: bool = True, sweeps: int = 10, settled: float = 1e-11,
+        smooth: float = 0.0, stiffness: float | None = None, dissipation: float | None = None, slip_speed: float = 1e-4,
     ) -> Robot:  # fmt: skip
         """Return the same robot with rigid contacts, which `rollout` solves for in each step.
 
         `points` are frames that touch the `ground`: names, (name, radius) for spheres, or a dictionary of radii.
         Without points, all collision shapes of moving `bodies` touch it, or those of the bodies named: spheres,
-        capsules (two spheres) and boxes (eight corners). `pairs` are bodies whose shapes touch each other, such as
-        ("finger", "box"); with `self_collision`, all bodies that no joint connects. `friction` and `restitution` are
-        those of contacts between bodies, 0.8 and 0 by default; those of the ground are its own. With `limits`, joints
-        of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of them
-        make a step more exact. With neither ground nor pairs, the ground is the first plane of the file, and friction
-        is the larger one of both surfaces, as in MuJoCo.
+        capsules (two spheres), boxes (eight corners), cylinders (four points), and of meshes on bodies that are named
+        at most 16 corners of the hull. `pairs` are bodies whose shapes touch each other, such as
+        ("finger", "box"); with `self_collision`, all shapes touch each other by the rules of the file: its bits and
+        exclusions, and not where a joint connects their bodies. `friction` and `restitution` are those of contacts
+        between bodies; by default those of the file, or 0.8 and 0. Those of the ground are its own. With `limits`,
+        joints of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of
+        them make a step more exact. They end in states where they change velocities by less than `settled` in m/s; zero
+        is for all sweeps. With neither ground nor pairs, the ground is the plane of the file, by the rules
+        and the friction of the file. A speed `smooth` in m/s makes contacts push at a distance, so that gradients know
+        of them before they touch: a body accelerates by smooth^2 / gap.
 
-        `simulate`, derivatives of motions, GPUs and arrays of other libraries refuse robots with contacts; all other
-        functions ignore them. A robot that is built from this one, such as by `attach`, has none.
+        `stiffness` (N/m^1.5), `dissipation` (s/m) and `slip_speed` (m/s) are those of compliant contacts, see
+        `simulate`. The usual stiffness lets the robot's weight sink by 0.1 mm on one contact; the usual dissipation
+        gives contacts that approach at 1 m/s their restitution, at least 0.05. Friction is smoothed below the slip
+        speed.
+
+        `linearise` refuses robots with contacts; functions that are not of motions ignore them. A robot that is built
+        from this one, such as by `attach`, has none.
 
         >>> import ordern as on
         >>> ball = on.Builder("ball")
@@ -758,23 +779,26 @@ class Robot(
         0.714286
         """
         from .contact.choosing import chosen_contacts
+        from .contact.softness import smoothed, softened
 
         require_one_set(self, "with_contacts")
         given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
-        return Robot.of(replace(self, contacts=chosen_contacts(self, *given)))
+        found = smoothed(chosen_contacts(self, *given), smooth, settled)
+        return Robot.of(with_other_contacts(self, softened(found, stiffness, dissipation, slip_speed)))
 
-    @delegated("contact.stepping", composed=True)
+    @delegated("contact.stepping", composed=True, placed=True)
     def contact_step(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, dt: float = 1e-3, *,
         impulses: ArrayLike | None = None, stops: ArrayLike | None = None, friction: ArrayLike | None = None,
-        height: ArrayLike | None = None,
+        height: ArrayLike | None = None, device: Device = None,
     ) -> ContactStep:  # fmt: skip
         """Return the state after one step with contacts, the impulses of the step, and how exact it is.
 
         `impulses` (..., contacts, 3) and `stops` (..., nv) are those from which the solver starts, best the ones of the
         step before. `friction` and `height` of the ground are numbers, or have one for each contact, (..., contacts).
         Passive forces of the joints are not part of it, but their damping is implicit: add `passive_force` to `tau`, as
-        `rollout` does. `robot.vjp("contact_step", ...)` and the like differentiate through the solver's iterations.
+        `rollout` does. `robot.vjp("contact_step", ...)` and the like come from the equations of the contacts, not from
+        the iterations of the solver: they are exact where no contact is about to part, stick or slip.
 
         >>> import ordern as on
         >>> ball = on.Builder("ball")
@@ -783,6 +807,21 @@ class Robot(
         >>> step = robot.contact_step([1, 0, 0, 0, 0, 0, 0.1], [0, 0, 0, 0, 0, 0], dt=1e-3)
         >>> round(float(step.impulses[0, 2]), 5)  # its weight for a millisecond
         0.01962
+        """
+
+    @delegated("contact.points")
+    def contact_points(self, q: ArrayLike, *, height: ArrayLike | None = None) -> ContactPoints:
+        """Return where the contacts are: their points, axes and gaps, for any batch of positions.
+
+        `height` of the ground is as in `contact_step`.
+
+        >>> import ordern as on
+        >>> ball = on.Builder("ball")
+        >>> _ = ball.body("ball", mass=1.0, inertia=(0.004, 0.004, 0.004))
+        >>> robot = ball.build(floating=True).with_contacts(on.Ground(), points={"ball": 0.1})
+        >>> found = robot.contact_points([1, 0, 0, 0, 2, 3, 0.15])
+        >>> found.points.tolist(), round(float(found.gap[0]), 9)
+        ([[2.0, 3.0, 0.04999999999999999]], 0.05)
         """
 
     @delegated("contact.forces")
@@ -807,9 +846,33 @@ class Robot(
         (16.4, True)
         """
 
+    @delegated("contact.whole_body")
+    def whole_body(
+        self, q: ArrayLike, v: ArrayLike | None = None, tasks: Task | Iterable[Task] = (), *,
+        touching: ArrayLike | None = None, friction: ArrayLike | None = None, height: ArrayLike | None = None,
+        effort: ArrayLike | None = None, least: float = 1e-6,
+    ) -> WholeBody:  # fmt: skip
+        """Return the motion that fulfils `tasks` best, its motor forces and its contact forces, for any batch.
+
+        Tasks are those of `on.tasks`. Contacts within 1 mm of the ground, or those that are `touching`, stick, and
+        their forces stay in their friction cones. Motor forces are within the effort limits of the joints, or within
+        `effort`, a number or nv of them. Among equal motions the forces are the smallest: `least` is their weight.
+        `status` tells where no motion is possible. `friction` and `height` are as in `contact_step`. This needs the
+        package clarabel: `pip install ordern[whole-body]`.
+
+        >>> import numpy as np, ordern as on
+        >>> feet = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
+        >>> robot = on.load("quadruped").with_contacts(on.Ground(0.6), points=feet)
+        >>> q = np.array(on.robots.positions("quadruped")["stand"])
+        >>> aside = on.tasks.CentreOfMass(acceleration=[0, 1, 0])
+        >>> found = robot.whole_body(q, tasks=[aside])              # doctest: +SKIP
+        >>> found.forces.sum(axis=0) / robot.mass                   # doctest: +SKIP
+        array([0.  , 1.  , 9.81])
+        """
+
     def without_contacts(self) -> Robot:
         """Return the same robot without the contacts of `with_contacts`."""
-        return Robot.of(replace(self, contacts=None))
+        return Robot.of(with_other_contacts(self, None))
 
     @delegated("control.inverse_kinematics", kinematic=True)
     def inverse_kinematics(

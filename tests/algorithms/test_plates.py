@@ -121,7 +121,7 @@ def test_velocities_and_impulses_of_a_point_are_adjoint() -> None:
 class Repeats:
     """All that a problem needs of a tree."""
 
-    def repeat(self, count: int, step: Callable[[Sequence[Any]], Sequence[Any]], start: Any) -> Any:
+    def repeat(self, count: int, step: Callable[[Sequence[Any]], Sequence[Any]], start: Any, *_: Any) -> Any:
         for _ in range(count):
             start = step(start)
         return start

@@ -31,8 +31,10 @@ def robot(name: str) -> on.Robot:
 def test_names() -> None:
     assert set(robots.names()) == {
         *MECHANISMS,
+        "ant",
         "double-pendulum",
         "free-top",
+        "humanoid",
         "kuka-kr5",
         "planar-3r",
         "puma560",

@@ -26,6 +26,8 @@ SIX = ("operational_inertia", "dynamic_inverse", "operational_bias")
 """Questions about frames that need to move in six directions."""
 NOT_SMOOTH = ("loop_excess",)
 """Questions whose answer is the largest of several numbers."""
+CERTIFIED = {"contact_step": 3}
+"""Questions whose last numbers are such ones: a certificate."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +93,10 @@ def _errors(
     def ask(mode: str, *more: Any) -> np.ndarray:
         return robot.kernel(derived_name(mode, name, wrt), way=way, **settings)(*values, *more)
 
-    yield "jvp", difference(ask("jvp", *along.values()), rate)
-    weights = np.random.default_rng(0).normal(size=rate.shape)
+    smooth = np.arange(len(rate)) < len(rate) - CERTIFIED.get(name, 0) if rate.ndim else ...
+    yield "jvp", difference(ask("jvp", *along.values())[smooth], rate[smooth])
+    weights = np.zeros_like(rate)
+    weights[smooth] = np.random.default_rng(0).normal(size=rate.shape)[smooth]
     gradient, flat = ask("vjp", weights), np.concatenate([np.ravel(x) for x in along.values()])
     scale = np.linalg.norm(gradient) * np.linalg.norm(flat)
     yield "vjp", float(abs(gradient @ flat - np.sum(weights * rate)) / max(1.0, scale))
@@ -102,7 +106,7 @@ def _errors(
         stop = start + rows * np.size(x)
         summed += matrices[start:stop].reshape(rows, np.size(x)) @ np.ravel(x)
         start = stop
-    yield "derivatives", difference(summed.reshape(rate.shape), rate)
+    yield "derivatives", difference(summed.reshape(rate.shape)[smooth], rate[smooth])
 
 
 SPECIAL = (0.0, -0.0, np.pi, -np.pi, np.pi / 2, 1e-9, -1e-9, 1e-160, 5e-324, 1e-2, 1e-1)

@@ -56,7 +56,8 @@ def test_from_a_log_to_a_file_and_a_report(folder: Path, capsys: pytest.CaptureF
 
 @pytest.mark.slow
 def test_options_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    more = ["--robust", "--offsets", "--stribeck", "search", "--average", "4", "--held-out", "0.1", "--least-squares"]
+    more = ["--no-robust", "--offsets", "--stribeck", "search", "--average", "4"]
+    more += ["--held-out", "0.1", "--least-squares"]
     assert main(["identify", "whole.npz", "arm.urdf", "--json", "--force-scale", "joint1=1,joint2=1.0", *more]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["cutoff"] is None and data["average"] == 4 and data["held_out"]["agrees"]

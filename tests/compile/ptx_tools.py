@@ -21,6 +21,7 @@ from ordern.compile.ptx.plan import Plan
 from ordern.compile.ptx.program import write_kernel
 from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS, write_rollout
 from ordern.compile.run.engine import Engine, compile_object
+from ordern.model import core_size
 from ordern.simulate.integrators.native import step_requests
 from ordern.simulate.integrators.rk_step import fixed_step
 from ordern.simulate.integrators.tableaus import tableau as tableau_of
@@ -53,8 +54,11 @@ def run_here(
 
 def rollout_here(
     robot: on.Robot, method: str, arrays: dict[str, Array], steps: int, every: int, plan: Plan | None = None
-) -> tuple[Array, Array]:
-    """Run the kernel of a rollout; `arrays` are its arguments by name, those over time as (n, steps or 1, size)."""
+) -> tuple[Array, ...]:
+    """Run the kernel of a rollout; `arrays` are its arguments by name, those over time as (n, steps or 1, size).
+
+    Return positions and velocities; for a robot with contacts, also impulses and certificates.
+    """
     tableau = tableau_of(method)
     given = {"feedback": "goal" in arrays, "external": "external" in arrays}
     requests = step_requests(robot, tableau, None, **given)
@@ -65,18 +69,25 @@ def rollout_here(
     engine = Engine(compile_object(ir), [code.entry])
     n, rows = len(arrays["q0"]), 1 + steps // every
     out = {"q": np.full((n, rows, robot.nq), np.nan, dtype), "v": np.full((n, rows, robot.nv), np.nan, dtype)}
+    if "pushes0" in arrays:
+        sizes = {"pushes": arrays["pushes0"].shape[-1], "certificate": 3}
+        out |= {name: np.full((n, rows, size), np.nan, dtype) for name, size in sizes.items()}
     words = dict.fromkeys(ROLLOUT_PARAMETERS, 0) | {"steps": steps, "every": every, "n": n}
     for name, x in arrays.items():
         words[name] = x.ctypes.data
-        if name != "numbers":
+        if name not in ("numbers", "limits"):
             words[f"{name}_stride"] = x[0].size if len(x) > 1 else 0
         if x.ndim > 2:
             words[f"{name}_step"] = x.shape[2] if x.shape[1] > 1 else 0
     for name, x in out.items():
         words |= {f"{name}_out": x.ctypes.data, f"{name}_stride": x[0].size, f"{name}_row": x.shape[2]}
+    if "pushes0" in arrays:  # the impulses of stops are behind those of contacts
+        behind = core_size(robot, "contact_impulses") * arrays["q0"].itemsize
+        ends = ("_out", "_stride", "_row", "0", "0_stride")
+        words |= {f"stops{x}": words[f"pushes{x}"] + behind * (x in ("0", "_out")) for x in ends}
     blocks = -(-n // code.states)
     _run_all(engine, code, list(words.values()), blocks, "call void %wait()" in ir)
-    return out["q"], out["v"]
+    return tuple(out.values())
 
 
 Wait = ctypes.CFUNCTYPE(None)
@@ -114,14 +125,14 @@ class Assembled(NamedTuple):
     size: int
 
 
-def assemble(text: str, folder: Path, arch: str = "sm_90") -> Assembled:
-    """Assemble PTX for a device."""
+def assemble(text: str, folder: Path, arch: str = "sm_90", level: int = 3) -> Assembled:
+    """Assemble PTX for a device; at level 0 it is several times quicker, and says only that the text is valid."""
     found = find_spec("nvidia.cuda_nvcc")
     assert found is not None and found.submodule_search_locations
     program = Path(next(iter(found.submodule_search_locations))) / "bin" / "ptxas"
     source, code = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(text)
-    command = [str(program), f"-arch={arch}", "-v", str(source), "-o", str(code)]
+    command = [str(program), f"-arch={arch}", f"-O{level}", "-v", str(source), "-o", str(code)]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stdout + said.stderr
     words = said.stdout + said.stderr

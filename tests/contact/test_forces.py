@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,3 +55,6 @@ def test_contacts_between_bodies_are_refused() -> None:
         robot.contact_forces(robot.neutral())
     with pytest.raises(ArgumentError, match="touching must be"):
         ball().with_contacts(on.Ground()).contact_forces(ball().neutral(), touching=[1.0])
+    linkage, contacts = on.load("four-bar"), ball().with_contacts(on.Ground()).contacts
+    with pytest.raises(ArgumentError, match="has loops or couplings"):
+        on.Robot.of(replace(linkage, contacts=contacts)).contact_forces(linkage.neutral())

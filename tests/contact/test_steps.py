@@ -9,7 +9,8 @@ import pytest
 
 import ordern as on
 from ordern.algorithms.contact.cone import inverse, natural_residual, regular, solved
-from tests.contact.robots import floating, hopper
+from ordern.errors import ArgumentError
+from tests.contact.robots import ball, floating, hopper
 
 H = 2e-3
 
@@ -123,3 +124,69 @@ def test_the_gap_between_solids(shapes: Any, place: tuple[float, float, float], 
         fast = robot.contact_step(q, np.r_[np.zeros(9), 10.0 * toward], dt=1.0)
         assert fast.impulses[0, 2] > 0.0
         assert float(robot.contact_step(fast.q, np.zeros(12), dt=1.0).penetration) <= 0.2
+
+
+def test_steps_with_and_without_stops_in_one_batch() -> None:
+    """A rollout leaves the rows of stops out where no joint needs them; a single step has them always."""
+    robot = hopper().with_contacts(on.Ground(0.5), points={"foot": 0.02}, sweeps=60)
+    count, rng = 13, np.random.default_rng(5)
+    q0 = np.tile([1, 0, 0, 0, 0, 0, 0.5, 0.2, -0.3], (count, 1))
+    q0[::3, 7:] = 1.49, -1.49
+    v0 = rng.standard_normal((count, 8))
+    v0[::3, 6:] = 4.0, -4.0
+    run = robot.rollout(q0, v0, steps=60, dt=H)
+    assert run.stop_impulses is not None
+    used = (run.stop_impulses != 0.0).any(axis=(1, 2))
+    assert used[::3].all() and not used.all()
+    for k in (0, 1):
+        np.testing.assert_array_equal(robot.rollout(q0[k], v0[k], steps=60, dt=H).q, run.q[k])
+    q, v, impulses, stops = q0, v0, None, None
+    for k in range(1, 61):
+        step = robot.contact_step(q, v, robot.passive_force(q, v), H, impulses=impulses, stops=stops)
+        exact = step.residual < 1e-9
+        assert exact.mean() > 0.9
+        np.testing.assert_allclose(run.v[exact, k], step.v[exact], atol=1e-6)
+        q, v, impulses, stops = run.q[:, k], run.v[:, k], run.contact_impulses[:, k], run.stop_impulses[:, k]
+
+
+def test_single_precision_steps_and_empty_batches() -> None:
+    robot = ball().with_contacts(on.Ground(0.5), points={"ball": 0.1})
+    q, v = np.array([1, 0, 0, 0, 0, 0, 0.1], np.float32), np.full(6, 0.1, np.float32)
+    single, double = (robot.contact_step(q.astype(t), v.astype(t)) for t in (np.float32, float))
+    assert all(x.dtype == np.float32 for x in single)
+    np.testing.assert_allclose(single.v, double.v, atol=1e-5)
+    none = np.zeros((0, 7)), np.zeros((0, 6))
+    assert robot.rollout(*none, steps=2, dt=1e-3, contact_friction=np.zeros((0, 1))).v.shape == (0, 3, 6)
+    assert robot.contact_forces(none[0]).forces.shape == (0, 1, 3)
+    with pytest.raises(ArgumentError, match="contact_step: friction has shape"):
+        robot.contact_step(q, v, friction=np.ones((3, 1)), height=np.ones((2, 1)))
+    with pytest.raises(ArgumentError, match="contact_step: friction must not be negative"):
+        robot.contact_step(q, v, friction=-1.0)
+
+
+def test_arguments_that_would_be_misread_are_refused() -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"steps": [0.5, 0.1]}, "pairs"),
+        ({"size": (1.0, 1.0)}, "give its heights"),
+        ({"centre": (1.0, 0.0)}, "give its heights"),
+    ]
+    for given, message in wrong:
+        with pytest.raises(ArgumentError, match=message):
+            on.Ground(**given)
+    with pytest.raises(ArgumentError, match="bodies must be a list"):
+        ball().with_contacts(on.Ground(), bodies="ball")
+    with pytest.raises(ArgumentError, match="limits must be True or False"):
+        ball().with_contacts(on.Ground(), limits=["ball"])  # type: ignore[arg-type]
+
+
+def test_a_step_that_is_not_finite_has_no_certificate() -> None:
+    robot = ball().with_contacts(on.Ground(0.5))
+    v = np.zeros((2, 6))
+    v[1, 3] = np.nan
+    step = robot.contact_step([1, 0, 0, 0, 0, 0, 0.1], v, dt=H)
+    assert np.isfinite(step.residual[0]) and np.isnan(step.residual[1]) and np.isnan(step.penetration[1])
+
+
+def test_files_tell_that_contacts_are_left_out() -> None:
+    robot = ball().with_contacts(on.Ground(0.5))
+    assert "left out: contact of" in robot.to_mjcf() and "contact of" not in ball().to_mjcf()

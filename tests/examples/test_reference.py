@@ -24,7 +24,15 @@ CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
 PAGES = sorted((DOCS / "api").glob("*.md"))
 pytestmark = pytest.mark.needs("gymnasium")
 """The reference has the environments of `ordern.gym`, whose classes are derived from Gymnasium's."""
-MODULES = ("control.trajectories", "control.controllers", "grasping.contacts", "plot", "robots", "rotations")
+MODULES = (
+    "control.trajectories",
+    "contact.tasks",
+    "control.controllers",
+    "grasping.contacts",
+    "plot",
+    "robots",
+    "rotations",
+)
 """Modules that users reach as `on.trajectories` and so on; their names are public too."""
 
 INTERNAL = {
@@ -41,6 +49,7 @@ INTERNAL = {
     "Omega": {"solve_dense"},
     "Quantiles": {"of_counts"},
     "Result": {"arrays", "cubics", "with_arrays"},
+    "Task": {"importance", "rows", "wanted", "what"},
     "Table": {"line", "next_break", "piece", "within"},
     "Trajectory": {"space"},
     "Tree": {"above", "carry", "within"},

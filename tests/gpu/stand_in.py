@@ -21,6 +21,7 @@ from ordern.compile.pipeline import Request, load
 from ordern.compile.ptx.array_kernels import written
 from ordern.compile.ptx.entry import NAME
 from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS
+from ordern.compile.ptx.step import contact_sizes
 from ordern.compile.run.engine import Engine, compile_object
 from ordern.compile.timeloops.code import ROLLOUT_WORDS, LoadedLoop
 from ordern.compile.timeloops.fixed import compile_rollout
@@ -64,8 +65,10 @@ def stand_in_rollout(model: Any, requests: Any, step: Any, dtype: str, architect
         text=text, entry="ordern_kernel", block=64, states=64, way="unrolled", operations=code.operations,
         shared_bytes=0, workspace=0, tables=b"", numbers=None,
     )  # fmt: skip
-    PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = Loop(LoadedLoop(
-        code, requests, dtype, "rollout", ROLLOUT_WORDS), dtype), dtype, found  # fmt: skip
+    loop = Loop(LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS), dtype)
+    if "contact" in requests:
+        loop.touching = contact_sizes(model)
+    PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = loop, dtype, found
     return found
 
 
@@ -97,14 +100,41 @@ class Loop:
     """A time loop of this machine, which takes the parameters of one on a device."""
 
     def __init__(self, loaded: LoadedLoop, dtype: str) -> None:
-        self.loaded, self.size = loaded, np.dtype(dtype).itemsize
+        self.loaded, self.dtype, self.size = loaded, dtype, np.dtype(dtype).itemsize
+        self.touching: tuple[int, int] | None = None
+        """The impulses of contacts, and of contacts and stops, if there are contacts."""
+
+    def _numbers(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+        """Return numbers in memory, so many apart."""
+        length = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1
+        raw: Any = (ctypes.c_ubyte * (length * self.size)).from_address(address)
+        steps = [s * self.size for s in strides]
+        return np.lib.stride_tricks.as_strided(np.frombuffer(raw, self.dtype), shape, steps)
 
     def run(self, words: dict[str, int]) -> None:
+        """Take all steps; impulses of stops, which have arrays of their own on a device, are behind the others here."""
+        if self.touching is None:
+            return self._run(words)
+        first, both = self.touching
+        n, rows = words["n"], 1 + words["steps"] // words["every"]
+        parts = [("pushes", slice(0, first)), *([("stops", slice(first, both))] if both > first else [])]
+        start, kept = np.empty((n, both), self.dtype), np.empty((n, rows, both), self.dtype)
+        for name, part in parts:
+            shape = n, part.stop - part.start
+            start[:, part] = self._numbers(words[f"{name}0"], shape, (words[f"{name}0_stride"], 1))
+        own = {"pushes0": start.ctypes.data, "pushes0_stride": both, "pushes_out": kept.ctypes.data}
+        self._run({**words, **own, "pushes_stride": rows * both, "pushes_row": both})
+        for name, part in parts:
+            strides = words[f"{name}_stride"], words[f"{name}_row"], 1
+            self._numbers(words[f"{name}_out"], (n, rows, part.stop - part.start), strides)[...] = kept[..., part]
+
+    def _run(self, words: dict[str, int]) -> None:
         far = ("_stride", "_row", "_step")
         found = {name: x * self.size if name.endswith(far) else x for name, x in words.items()}
         found |= {"first": 0, "end": words["n"], "last": words["n"] - 1}
         workspace = self.loaded.workspace()
         found |= {"workspace": workspace.ctypes.data, "datas": self.loaded.datas.ctypes.data}
+        found = {name: x for name, x in found.items() if name in ROLLOUT_WORDS}
         self.loaded.run(dict.fromkeys(ROLLOUT_WORDS, 0) | found)
 
 
@@ -406,7 +436,8 @@ class StandIn:
         self.launched.append((words["n"], stream or 0))
 
         def work() -> int:
-            for name in ("q", "v"):
+            stored = "qv" if loop.touching is None else ("q", "v", "pushes", "certificate")
+            for name in stored:
                 length = (words["n"] - 1) * words[f"{name}_stride"] + words[f"{name}_row"]
                 if not self._on_device(words[f"{name}_out"], length * loop.size) or most < words["n"]:
                     return ILLEGAL

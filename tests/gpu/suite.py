@@ -25,6 +25,7 @@ from ordern.algorithms import questions
 from ordern.cli.bench_gpu import described, measured_robot, robot_lines
 
 from .robots import ROBOTS, made
+from .suite_contacts import contacts
 
 DOUBLE, SINGLE = 1e-14, 5e-6
 """The largest error relative to the largest number of the answer. The two machines round alike but for divisions and
@@ -44,6 +45,7 @@ def main() -> int:
     parser.add_argument("--floating", nargs="*", default=[], metavar="FILE", help="further robots with a free root")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="processes; 8 unless given")
     parser.add_argument("--quick", action="store_true", help="fewer robots and questions")
+    parser.add_argument("--only", nargs="*", default=[], metavar="CHECK", help="only these checks, such as contacts")
     args = parser.parse_args()
     try:
         device = gpu.find_device()
@@ -54,7 +56,7 @@ def main() -> int:
     files = [(name, False) for name in args.robots] + [(name, True) for name in args.floating]
     names: list[tuple[str, bool]] = [(name, False) for name in list(ROBOTS)[: 3 if args.quick else None]] + files
     begun, failed, rows = time.perf_counter(), 0, []
-    tasks = [(name, free, part) for name, free in names for part in _parts(name, args.quick)]
+    tasks = [(name, free, part) for name, free in names for part in _parts(name, args.quick) if not args.only]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(args.jobs, mp_context=context) as pool:
         for found in pool.map(_compared, tasks):
@@ -63,14 +65,17 @@ def main() -> int:
         print(line, flush=True)
     failed += sum(not row["ok"] for row in rows)
     print(f"agreement: {time.perf_counter() - begun:.0f} s, {len(rows)} comparisons, {failed} failed", flush=True)
-    for check in (libraries, pieces, places, rollouts, gradients, jax_functions, streams):
+    checks = (libraries, pieces, places, rollouts, contacts, gradients, jax_functions, streams)
+    for check in checks:
+        if args.only and check.__name__ not in args.only:
+            continue
         try:
             print(f"{check.__name__}: {check()}", flush=True)
         except Exception:
             failed += 1
             print(f"{check.__name__}: FAILED\n{traceback.format_exc()}", flush=True)
     print("\n".join(described(device)))
-    for name, free in [("puma560", False), ("quadruped", False), ("chain of 30", False), *files]:
+    for name, free in [] if args.only else [("puma560", False), ("quadruped", False), ("chain of 30", False), *files]:
         print("\n".join(["", *robot_lines(measured_robot(made(name, free), device, 1 << 20))]), flush=True)
     print(f"{failed} failed" if failed else "all is well")
     return int(failed > 0)

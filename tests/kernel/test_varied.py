@@ -12,7 +12,7 @@ import pytest
 import ordern as on
 from ordern.compile import program
 from ordern.errors import ArgumentError, ModelError
-from ordern.model.parameter_fields import FIELDS, core_shapes, own_numbers
+from ordern.model.parameter_fields import ALL_FIELDS, core_shapes, own_numbers
 from ordern.model.variation import structure_of, varied_robot
 from ordern.model.varied_rows import varied_rows
 from tests.kernel.varied_robots import each_folded, folded, random_numbers
@@ -61,7 +61,7 @@ def _agree(seed: int, way: str, questions: Any = QUESTIONS, **about: Any) -> Non
 def test_fields_have_the_shapes_of_the_robot() -> None:
     robot = random_robot(3, 6, mimic=True, armature=True)
     assert {field: x.shape for field, x in own_numbers(robot).items()} == core_shapes(robot)
-    assert tuple(core_shapes(robot)) == FIELDS
+    assert tuple(core_shapes(robot)) == ALL_FIELDS
 
 
 @pytest.mark.parametrize("way", ["interpreted", "rolled"])

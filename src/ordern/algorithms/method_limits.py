@@ -13,6 +13,7 @@ __all__ = [
     "no_couplings",
     "no_filling_in",
     "no_fluid",
+    "no_loops_with_couplings",
     "no_massless_bodies",
     "only_joint_types",
     "require_tree",
@@ -94,6 +95,11 @@ no_filling_in = _no_followers(
     "such as {!r}, elimination fills in entries between branches, and the rest is not such a mass matrix"
 )
 """Refuse mimic joints, because elimination would fill in entries between branches."""
+
+
+def no_loops_with_couplings(model: Model) -> str:
+    """Refuse mimic joints in robots with loops."""
+    return no_couplings(model) if model.nc else ""
 
 
 def no_massless_bodies(model: Model) -> str:

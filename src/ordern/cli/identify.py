@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", help="bodies, joints, or inertia, armature, damping, joint_friction"
     )
-    parser.add_argument("--robust", action="store_true", help="let forces that are far off count less")
+    parser.add_argument("--no-robust", action="store_true", help="count forces that are far off like all others")
     parser.add_argument("--offsets", action="store_true", help="estimate a constant force of each joint, too")
     parser.add_argument("--stribeck", metavar="V|search", help="velocity of friction near rest, or search for it")
     parser.add_argument("--least-squares", action="store_true", help="allow parameters that no body can have")
@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
     average = args.average or max(1, round(log.rate / (5.0 * cutoff)) if cutoff else 1)
     found = robot.identify(
         *log.motion, only=args.only, consistent=not args.least_squares, prior=args.prior or 0.01,
-        held_out=args.held_out, average=average, robust=args.robust, offsets=args.offsets, stribeck=_stribeck(args),
+        held_out=args.held_out, average=average, robust=not args.no_robust, offsets=args.offsets,
+        stribeck=_stribeck(args),
     )  # fmt: skip
     notes = [*log.notes]
     if cutoff:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from ..arguments import whole_number
 from ..errors import ArgumentError, unknown_name
 from ..joints import Placement
+from ..model.contact_terms import Friction, friction_of
 from ..model.contacts import Contacts, Ground, ModelContact, Solid, coefficient
 from ..model.parts import BASE, Shape
+from .rules import FileRules
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["chosen_contacts"]
 
 _ROUND = ("sphere", "capsule")
-_USUAL = 1.0
-"""The friction of surfaces of a file that does not say it; it is MuJoCo's."""
+_GROUNDS = ("plane", "hfield")
+"""Shapes of the base that are the ground."""
+Between = tuple[str, Solid, Solid, Friction | None]
+"""The name of a contact, its solids, and the coefficients of friction that its file gives."""
 
 
 def chosen_contacts(
@@ -33,33 +37,61 @@ def chosen_contacts(
     if ground is not None and not isinstance(ground, Ground):
         raise ArgumentError(f"with_contacts: ground must be on.Ground(friction, ...) or None, not {ground!r}")
     pairs = list(pairs)
-    given = ground is not None
-    if ground is None and not pairs and not self_collision:
-        ground = _plane(model)
+    plane = _plane(model) if ground is None and not pairs else None
+    if plane is not None:
+        ground = _ground_of(plane)
     if ground is None and (points is not None or bodies is not None):
         raise ArgumentError("with_contacts: points and bodies touch the ground, but there is none; give on.Ground(...)")
-    if model.nc:
-        loops = ", ".join(list(model.loop_rows)[:5])
-        raise ArgumentError(f"with_contacts: {model.name!r} has loops or couplings ({loops}); contacts are for trees")
-    follower = next((c.name for c in model.joints if c.mimic is not None), None)
-    if follower is not None:
-        raise ArgumentError(
-            f"with_contacts: joint {follower!r} of {model.name!r} follows another (mimic), which steps with contacts "
-            "do not handle; lock it with robot.lock"
-        )
-    surface = [coefficient(1.0 if x is None else x, f"with_contacts: {what}", most) for x, what, most in (
-        (friction, "friction", math.inf), (restitution, "restitution", 1.0))]  # fmt: skip
-    found = [] if ground is None else _on_ground(model, ground, points, bodies, given)
-    between = [*_pairs(model, pairs), *(_all_pairs(model) if self_collision else [])]
-    mu = 0.8 if friction is None else surface[0]
-    e = 0.0 if restitution is None else surface[1]
-    found += [ModelContact(name, a, b, mu, e) for name, a, b in between]
+    if isinstance(bodies, (str, bytes)):
+        raise ArgumentError(f"with_contacts: bodies must be a list of names, not {bodies!r}")
+    if not isinstance(limits, (bool, np.bool_)):
+        raise ArgumentError(f"with_contacts: limits must be True or False, not {limits!r}")
+    _require_steps(model)
+    own = _given_friction(friction, restitution)
+    rules = FileRules(model)
+    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules)
+    between = [*_pairs(model, pairs, rules), *(_all_pairs(model, rules) if self_collision else [])]
+    found += [_contact(name, a, b, own(mu)) for name, a, b, mu in between]
     if not found:
         raise ArgumentError(
-            f"with_contacts: nothing of {model.name!r} can touch; give on.Ground(...), or pairs of bodies"
+            f"with_contacts: nothing of {model.name!r} can touch{' by the rules of its file' if plane else ''}; "
+            "give on.Ground(...), or pairs of bodies"
         )
     limited = tuple(_limited(model)) if limits else ()
     return Contacts(ground, tuple(found), limited, whole_number(sweeps, "with_contacts: `sweeps`", 1))
+
+
+def _given_friction(friction: float | None, restitution: float | None) -> Callable[[Friction | None], Friction]:
+    """Return the coefficients of contacts between bodies, from those of their shapes, if the file has some."""
+    mu = 0.8 if friction is None else coefficient(friction, "with_contacts: friction")
+    e = 0.0 if restitution is None else coefficient(restitution, "with_contacts: restitution", 1.0)
+
+    def own(found: Friction | None) -> Friction:
+        if found is None:
+            return Friction(mu, restitution=e)
+        found = found if friction is None else Friction(mu, restitution=found.restitution)
+        return found if restitution is None else replace(found, restitution=e)
+
+    return own
+
+
+def _contact(name: str, first: Solid, second: Solid | None, mu: Friction) -> ModelContact:
+    return ModelContact(name, first, second, mu.sliding, mu.restitution, mu.torsional, mu.rolling)
+
+
+def _require_steps(model: Model) -> None:
+    """Raise if the loops and mimic joints of a robot are not for steps with contacts."""
+    timed = next((x.loop.name for x in model.loop_table.loops if x.type.timed), None)
+    if timed is not None:
+        raise ArgumentError(
+            f"with_contacts: loop {timed!r} of {model.name!r} is driven by time; robot.simulate supports such loops"
+        )
+    follower = next((c.name for c in model.joints if c.mimic is not None), None)
+    if model.nc and follower is not None:
+        raise ArgumentError(
+            f"with_contacts: {model.name!r} has loops or couplings, and joint {follower!r} follows another (mimic): "
+            "steps with contacts handle one of both; couple it with builder.couple, or lock it with robot.lock"
+        )
 
 
 def _limited(model: Model) -> Iterable[int]:
@@ -72,29 +104,63 @@ def _limited(model: Model) -> Iterable[int]:
 # the ground --------------------------------------------------------------------------------------------------------
 
 
-def _plane(model: Model) -> Ground | None:
-    """Return the ground of the file: the first plane that is fixed to the base, with the friction of its surface."""
-    for shape in _collision_shapes(model, {BASE}):
-        if shape.kind == "plane":
-            at = shape.placement
-            x, y, z = at.rotation[2::3]
-            mu = _USUAL if shape.friction is None else shape.friction
-            return Ground(mu, normal=(x, y, z), height=float(np.dot((x, y, z), at.position)))
-    return None
+def _plane(model: Model) -> Shape | None:
+    """Return the plane or height field of the file that is fixed to the base; raise if there are several."""
+    planes = [shape for shape in _collision_shapes(model, {BASE}) if shape.kind in _GROUNDS]
+    if len(planes) > 1:
+        raise ArgumentError(
+            f"with_contacts: {model.name!r} has {len(planes)} planes or height fields, and there is one ground: give "
+            "on.Ground(...)"
+        )
+    return planes[0] if planes else None
+
+
+def _ground_of(plane: Shape) -> Ground:
+    """Return a plane of the file as the ground."""
+    at = plane.placement
+    x, y, z = at.rotation[2::3]
+    mu = friction_of(plane.friction, plane.contact)
+    height = float(np.dot((x, y, z), at.position))
+    flat = Ground(mu.sliding, mu.restitution, (x, y, z), height, mu.torsional, mu.rolling)
+    if plane.kind == "plane":
+        return flat
+    axes = np.array(flat.axes)
+    if not np.allclose(axes.T, at.R, rtol=0.0, atol=1e-9):
+        raise ArgumentError(
+            f"with_contacts: the height field {plane.name!r} is turned about its normal; give on.Ground(heights=...)"
+        )
+    centre, (a, b) = axes[:2] @ at.p, plane.size
+    return replace(flat, heights=plane.heights, size=(a, b), centre=(float(centre[0]), float(centre[1])))
 
 
 def _on_ground(
-    model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, given: bool
+    model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules
 ) -> list[ModelContact]:
-    """Return all contacts with the ground; that of a file has the larger friction of both surfaces, as in MuJoCo."""
-    spheres = [] if points is None else [(*point, 0.0) for point in _given_points(model, points)]
+    """Return all contacts with the ground; with the plane of a file, they follow the rules of the file."""
+    given = _friction_of_ground(ground)
+    spheres: list[tuple[str, Solid, Friction]] = []
+    if points is not None:
+        if given is None:
+            raise ArgumentError("with_contacts: points have no friction of a file; give on.Ground(friction=...)")
+        spheres += [(*point, given) for point in _given_points(model, points)]
     if points is None or bodies is not None:
-        spheres += _shapes_on_ground(model, bodies)
+        for shape in _shapes_on_ground(model, bodies, plane, rules):
+            if plane is None:
+                mu = given or friction_of(shape.friction, shape.contact)
+            else:
+                mu = rules.friction(shape, plane)
+            spheres += [(*sphere, mu) for sphere in _spheres(model, shape, hulls=bodies is not None)]
     names = _distinct(name for name, _, _ in spheres)
-    return [
-        ModelContact(name, solid, None, ground.friction if given else max(ground.friction, mu), ground.restitution)
-        for name, (_, solid, mu) in zip(names, spheres, strict=True)
-    ]
+    found = [_contact(name, solid, None, mu) for name, (_, solid, mu) in zip(names, spheres, strict=True)]
+    edges = [replace(c, name=f"{c.name} edge", part=1) for c in found] if ground.steps else []
+    return found + edges
+
+
+def _friction_of_ground(ground: Ground) -> Friction | None:
+    """Return the coefficients of the ground; None if those of each shape count."""
+    if ground.friction is None:
+        return None
+    return Friction(ground.friction, ground.torsional, ground.rolling, ground.restitution)
 
 
 def _given_points(model: Model, points: Any) -> Iterable[tuple[str, Solid]]:
@@ -110,23 +176,20 @@ def _given_points(model: Model, points: Any) -> Iterable[tuple[str, Solid]]:
         yield frame.name, Solid(frame.body, "sphere", (size,), Placement(position=frame.placement.position))
 
 
-def _shapes_on_ground(model: Model, bodies: Iterable[str] | None) -> list[tuple[str, Solid, float]]:
-    """Return the spheres and corners of the collision shapes of bodies, and their friction; by default of all."""
+def _shapes_on_ground(model: Model, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules) -> list[Shape]:
+    """Return the collision shapes of bodies, by default of all, that may touch the ground."""
     chosen = set(range(len(model.bodies))) if bodies is None else {_body(model, name) for name in bodies}
-    found: list[tuple[str, Solid, float]] = []
-    for shape in _collision_shapes(model, chosen):
-        mu = _USUAL if shape.friction is None else shape.friction
-        found += [(*sphere, mu) for sphere in _spheres(model, shape)]
-    if not found:
+    shapes = _collision_shapes(model, chosen)
+    if not shapes:
         listed = "its bodies" if bodies is None else ", ".join(map(repr, bodies))
         raise ArgumentError(
             f"with_contacts: no collision shapes of {listed} in {model.name!r}; give points=[...], frames with radii"
         )
-    return found
+    return [shape for shape in shapes if plane is None or rules.touch(shape, plane, asked=bodies is not None)]
 
 
-def _spheres(model: Model, shape: Shape) -> list[tuple[str, Solid]]:
-    """Return the spheres that stand for a shape on the ground."""
+def _spheres(model: Model, shape: Shape, *, hulls: bool = False) -> list[tuple[str, Solid]]:
+    """Return the spheres and points that stand for a shape on the ground; meshes have some if `hulls` are allowed."""
     name = _name(model, shape)
     if shape.kind in _ROUND:
         radius, length = (*shape.size, 0.0)[:2]
@@ -136,8 +199,16 @@ def _spheres(model: Model, shape: Shape) -> list[tuple[str, Solid]]:
         radius = 0.0
         x, y, z = (side / 2.0 for side in shape.size)
         places = [(a * x, b * y, c * z) for a, b, c in product((-1.0, 1.0), repeat=3)]
+    elif shape.kind == "cylinder":
+        radius, length = map(float, shape.size)
+        return [(name, Solid(shape.body, "rim", (radius, length, float(k)), shape.placement)) for k in range(4)]
+    elif shape.kind == "mesh" and hulls:
+        from .hulls import hull_corners  # most robots have none
+
+        radius, places = 0.0, [(x, y, z) for x, y, z in hull_corners(model, shape, name).tolist()]
     else:
-        raise _cannot(name, shape.kind, "the ground", "give points=[...], frames with radii, in its place")
+        advice = "name its body in bodies=[...] for the corners of its hull, or " if shape.kind == "mesh" else ""
+        raise _cannot(name, shape.kind, "the ground", f"{advice}give points=[...], frames with radii, in its place")
     at = shape.placement
     return [(name, Solid(shape.body, "sphere", (radius,), at @ Placement(position=p))) for p in places]
 
@@ -145,7 +216,7 @@ def _spheres(model: Model, shape: Shape) -> list[tuple[str, Solid]]:
 # pairs of bodies ---------------------------------------------------------------------------------------------------
 
 
-def _pairs(model: Model, pairs: Iterable[Sequence[str]]) -> list[tuple[str, Solid, Solid]]:
+def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules) -> list[Between]:
     found = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2:
@@ -153,32 +224,29 @@ def _pairs(model: Model, pairs: Iterable[Sequence[str]]) -> list[tuple[str, Soli
         first, second = (_body(model, name) for name in pair)
         if first == second:
             raise ArgumentError(f"with_contacts: a body does not touch itself, but a pair is {tuple(pair)!r}")
-        here = _between(model, first, second)
+        here = _between(model, first, second, rules, asked=True)
         if not here:
             raise ArgumentError(
-                f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch: both need collision shapes, one must move"
+                f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch: both need collision shapes whose bits "
+                "(contype, conaffinity) agree, and one must move"
             )
         found += here
     return found
 
 
-def _all_pairs(model: Model) -> list[tuple[str, Solid, Solid]]:
-    """Return all pairs of shapes on bodies that no joint connects."""
-    parents = [c.parent for c in model.joints]
-    found = []
-    for a in range(len(model.bodies)):
-        for b in range(a):
-            if parents[a] != b:
-                found += _between(model, a, b)
-    return found
+def _all_pairs(model: Model, rules: FileRules) -> list[Between]:
+    """Return all pairs of shapes that touch by the rules of the file; planes are ground, and no part of them."""
+    return [pair for a in range(len(model.bodies)) for b in range(BASE, a) for pair in _between(model, a, b, rules)]
 
 
-def _between(model: Model, first: int, second: int) -> list[tuple[str, Solid, Solid]]:
-    """Return the contacts between all collision shapes of two bodies."""
+def _between(model: Model, first: int, second: int, rules: FileRules, *, asked: bool = False) -> list[Between]:
+    """Return the contacts between the collision shapes of two bodies."""
     if first == second == BASE:
         return []
-    found: list[tuple[str, Solid, Solid]] = []
+    found: list[Between] = []
     for a, b in product(_collision_shapes(model, {first}), _collision_shapes(model, {second})):
+        if not rules.touch(a, b, asked=asked) or (not asked and {a.kind, b.kind} & set(_GROUNDS)):
+            continue
         name = f"{_name(model, a)} - {_name(model, b)}"
         if a.kind in _ROUND and b.kind in _ROUND:
             contacts = [(_solid(a), _solid(b))]
@@ -188,8 +256,10 @@ def _between(model: Model, first: int, second: int) -> list[tuple[str, Solid, So
         else:
             kind = next(s.kind for s in (a, b) if s.kind not in (*_ROUND, "box"))
             raise _cannot(name, kind, "another body", "spheres, capsules and boxes can")
-        found += [(name, *pair) for pair in contacts]
-    return [(name, a, b) for name, (_, a, b) in zip(_distinct(n for n, _, _ in found), found, strict=True)]
+        known = any(x is not None for s in (a, b) for x in (s.friction, s.contact)) or rules.pair(a, b)
+        mu = rules.friction(a, b) if known or model.contact_rules is not None else None
+        found += [(name, *pair, mu) for pair in contacts]
+    return [(name, a, b, mu) for name, (_, a, b, mu) in zip(_distinct(x[0] for x in found), found, strict=True)]
 
 
 def _solid(shape: Shape) -> Solid:

@@ -25,9 +25,10 @@ from ..model import Frame
 from ..simulate.contact_record import ContactSettings, surfaces
 
 if TYPE_CHECKING:
+    from ..model.contacts import Contacts
     from ..robot import Robot
 
-__all__ = ["ContactForces", "contact_forces"]
+__all__ = ["ContactForces", "contact_forces", "contact_rows", "on_ground_only", "standing", "without_motors"]
 
 _LEAST = 1e-8
 """e, relative to the mean of the diagonal of the equations."""
@@ -52,12 +53,7 @@ def contact_forces(
     robot: Robot, q: Any, v: Any, a: Any, friction: Any, height: Any, touching: Any, iterations: int
 ) -> ContactForces:
     """See `Robot.contact_forces`."""
-    contacts = robot.contacts
-    if contacts is None or contacts.ground is None or any(c.second is not None for c in contacts.pairs):
-        raise ArgumentError(
-            f"contact_forces: {robot.name!r} must have contacts with the ground, and no others: "
-            "robot.with_contacts(on.Ground(...), points=[...])"
-        )
+    contacts = on_ground_only(robot, "contact_forces")
     rounds = whole_number(iterations, "contact_forces: `iterations`", 1)
     q = array(q, (..., robot.nq), "contact_forces: q")
     v = np.zeros(robot.nv) if v is None else array(v, (..., robot.nv), "contact_forces: v")
@@ -67,13 +63,13 @@ def contact_forces(
     count = len(contacts.pairs)
     surface = surfaces(robot, batch, ContactSettings(friction, height)).reshape((-1, count, 3))
     surface = surface.reshape((*batch, count, 3)) if len(surface) > 1 else surface[0]
-    J, gap = _rows(robot, q, surface[..., 2])
+    J, gap = contact_rows(robot, q, surface[..., 2])
     wanted = robot.inverse_dynamics(q, v, a)
     mu = np.broadcast_to(surface[..., 0], (*batch, count))
-    stands = gap <= _TOUCHING if touching is None else _chosen(touching, (*batch, count))
+    stands = standing(touching, gap, (*batch, count), "contact_forces")
     mu = np.where(stands, mu, 0.0)
     J = np.broadcast_to(J, (*batch, 3 * count, robot.nv)) * np.repeat(np.asarray(stands, float), 3, axis=-1)[..., None]
-    free = _without_motors(robot)
+    free = without_motors(robot)
     f = _in_cones(J[..., free], np.broadcast_to(wanted, (*batch, robot.nv))[..., free], mu, rounds)
     tau = wanted - (f[..., None, :] @ J)[..., 0, :]
     residual = np.abs(tau[..., free]).max(axis=-1, initial=0.0)
@@ -81,14 +77,36 @@ def contact_forces(
     return ContactForces(forces, tau, residual, np.broadcast_to(gap, (*batch, count)))
 
 
-def _without_motors(robot: Robot) -> NDArray[np.int64]:
+def on_ground_only(robot: Robot, what: str) -> Contacts:
+    """Return the contacts of a robot; raise unless all of them are with the ground."""
+    contacts = robot.contacts
+    if contacts is None or contacts.ground is None or any(c.second is not None for c in contacts.pairs):
+        raise ArgumentError(
+            f"{what}: {robot.name!r} must have contacts with the ground, and no others: "
+            "robot.with_contacts(on.Ground(...), points=[...])"
+        )
+    if contacts.ground.uneven or any(c.first.kind == "rim" for c in contacts.pairs):
+        raise ArgumentError(
+            f"{what}: {robot.name!r} has a ground of steps or heights, or cylinders; it takes points and "
+            "spheres on a plane: robot.with_contacts(on.Ground(...), points=[...])"
+        )
+    if robot.nc:
+        raise ArgumentError(f"{what}: {robot.name!r} has loops or couplings, whose forces this function does not know")
+    return contacts
+
+
+def without_motors(robot: Robot) -> NDArray[np.int64]:
+    """Return the freedoms that have no motor."""
     motors = np.zeros(robot.nv, bool)
     for name in robot.actuated:
         motors[robot.joint(name).v] = True
     return np.flatnonzero(~motors).astype(np.int64)
 
 
-def _chosen(touching: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+def standing(touching: Any, gap: Array, shape: tuple[int, ...], what: str) -> NDArray[np.bool_]:
+    """Return which contacts carry forces: those given, or those within a millimetre of the ground."""
+    if touching is None:
+        return np.broadcast_to(gap <= _TOUCHING, shape)
     try:
         found = np.asarray(touching)
         if found.dtype != bool:
@@ -96,11 +114,11 @@ def _chosen(touching: Any, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         return np.broadcast_to(found, shape)
     except ValueError:
         raise ArgumentError(
-            f"contact_forces: touching must be True or False for each contact, of shape {shape}, not {touching!r}"
+            f"{what}: touching must be True or False for each contact, of shape {shape}, not {touching!r}"
         ) from None
 
 
-def _rows(robot: Robot, q: Array, height: Array) -> tuple[Array, Array]:
+def contact_rows(robot: Robot, q: Array, height: Array) -> tuple[Array, Array]:
     """Return the rows J (..., 3 contacts, nv) of all contacts along the axes of the ground, and their gaps."""
     assert robot.contacts is not None and robot.contacts.ground is not None
     E = np.array(robot.contacts.ground.axes)
@@ -136,7 +154,7 @@ def _in_cones(A: Array, b: Array, mu: Array, rounds: int) -> Array:
 
 def _projected(x: Array, mu: Array) -> Array:
     """Return the nearest point of the friction cone of each contact."""
-    p = x.reshape((*x.shape[:-1], -1, 3))
+    p = x.reshape((*x.shape[:-1], x.shape[-1] // 3, 3))
     radius = np.linalg.norm(p[..., :2], axis=-1)
     n = (p[..., 2] + mu * radius) / (1.0 + mu * mu)
     inside, below = radius <= mu * p[..., 2], mu * radius <= -p[..., 2]

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..arguments import positive
 from ..errors import ArgumentError
-from ..simulate.contact_record import ContactSettings, surfaces
+from ..kernel.elsewhere import is_elsewhere
+from ..simulate.contact_record import ContactSettings, surfaces, surfaces_elsewhere
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -24,7 +25,8 @@ class ContactStep(NamedTuple):
     v: Any
     """Velocities (..., nv)."""
     impulses: Any
-    """Impulses of contacts in N s, (..., contacts, 3): two directions along the surface, then the normal."""
+    """Impulses of contacts in N s, (..., contacts, 3): two directions along the surface, then the normal. Behind them
+    is a row of moments about these axes, in N m s, for each contact with torsional or rolling friction."""
     stops: Any
     """Impulses of joint limits, (..., nv)."""
     residual: Any
@@ -43,25 +45,40 @@ def contact_step(
         raise ArgumentError(
             f"contact_step: {robot.name!r} has no contacts; robot.with_contacts(on.Ground(...)) adds some"
         )
-    count, nq, nv = len(robot.contacts.pairs), robot.nq, robot.nv
-    arguments = (
+    count, nq, nv = robot.contacts.blocks, robot.nq, robot.nv
+    given = q, v, tau, impulses, stops, friction, height
+    single = all(getattr(x, "dtype", None) == np.float32 for x in given if x is not None and np.ndim(x))
+    arguments: tuple[Any, ...] = (
         *(q, v, np.zeros(nv) if tau is None else tau, positive(dt, "contact_step: `dt`"), np.zeros(nv)),
         *(robot.lower, robot.upper, np.zeros((count, 3)) if impulses is None else impulses),
         np.zeros(nv) if stops is None else stops,
         _surfaces(robot, friction, height),
     )
+    if single:  # our own numbers do not make it double
+        arguments = tuple(x if is_elsewhere([x]) else np.asarray(x, np.float32) for x in arguments)
     found = robot.kernel("contact_step")(*arguments)  # not `_ask`, whose fast path has the name of its question
     at, parts = 0, []
     for size in (nq, nv, 3 * count, nv):
         parts.append(found[..., at : at + size])
         at += size
     parts[2] = parts[2].reshape((*parts[2].shape[:-1], count, 3))
-    return ContactStep(*parts, *(found[..., at + k] for k in range(3)))
+    residual, penetration, work = (found[..., at + k] for k in range(3))
+    unknown = work - work  # NaN where the step is not finite, and zero elsewhere
+    q1, v1, pushes, stopped = parts
+    return ContactStep(q1, v1, pushes, stopped, residual + unknown, penetration + unknown, work)
 
 
 def _surfaces(robot: Robot, friction: Any, height: Any) -> Any:
-    """Return the surfaces of all contacts, (..., contacts, 3)."""
+    """Return the surfaces of all contacts, (..., contacts, 3), in the library of friction and height."""
+    if is_elsewhere([friction, height]):
+        return surfaces_elsewhere(robot, "contact_step", friction, height)
     shapes = [np.shape(x)[:-1] for x in (friction, height) if x is not None and np.ndim(x)]
-    batch = np.broadcast_shapes(*shapes)
-    found = surfaces(robot, batch, ContactSettings(friction, height))
+    try:
+        batch = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ArgumentError(
+            f"contact_step: friction has shape {np.shape(friction)} and height {np.shape(height)}: no broadcast"
+        ) from None
+    named = "contact_step: friction", "contact_step: height"
+    found = surfaces(robot, batch, ContactSettings(friction, height), named)
     return found.reshape(*found.shape[:-1], -1, 3)

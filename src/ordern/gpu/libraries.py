@@ -44,6 +44,10 @@ class Library(ABC):
     def copied(self, x: Any, dtype: np.dtype[Any], device: Device) -> Any:
         """Return numbers of this machine as an array of the library, for use in `stream`."""
 
+    def fetched(self, x: Any) -> Any:
+        """Return the numbers of an array of the library as a NumPy array; waits for them."""
+        return x.numpy() if isinstance(x, Array) else np.asarray(x)
+
     def key(self, x: Any) -> Any:
         """Return all about an array but its address; None if calls with such arrays have nothing in common."""
         return None
@@ -138,6 +142,9 @@ class _Torch(Library):
     def packed(self, x: Any, asking: str, name: str) -> Any:
         return x.contiguous()
 
+    def fetched(self, x: Any) -> Any:
+        return x.detach().cpu().numpy()
+
 
 class _CuPy(Library):
     name = "CuPy"
@@ -174,6 +181,9 @@ class _CuPy(Library):
 
     def packed(self, x: Any, asking: str, name: str) -> Any:
         return self._cupy.ascontiguousarray(x)
+
+    def fetched(self, x: Any) -> Any:
+        return x.get()
 
 
 class _ByDlpack(_Own):

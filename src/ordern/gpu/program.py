@@ -31,7 +31,7 @@ _MOST_CALLS = 64
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What is known about a kind of calls: all but addresses."""
+    """A kind of calls: all but the addresses of its arrays."""
 
     loaded: Loaded
     shape: Shape

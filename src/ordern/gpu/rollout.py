@@ -13,15 +13,17 @@ import numpy as np
 from ..arguments import AnyArray
 from ..compile.pipeline import Request, request_key
 from ..forking import COMPILING
-from ..model import Model
+from ..model import Model, core_size
 from .batches import Pieces, Rows
 from .code import Loaded, cached_binary
 from .device import Device
 
-__all__ = ["LOADS", "DeviceLoop"]
+__all__ = ["LOADS", "STORED", "DeviceLoop"]
 
 LOADS = ("tau", "external", "goal")
 """The arguments that may have a row for each step."""
+STORED = ("q", "v", "pushes", "certificate")
+"""What is stored of each trajectory; impulses and certificates are of robots with contacts."""
 _MOST = 256 << 20
 """Bytes of a piece: a trajectory has more numbers than a state, and a device needs as many threads."""
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
@@ -36,6 +38,7 @@ class DeviceLoop:
     ) -> None:  # fmt: skip
         """Load the loop around a `step` with the kernels `requests`; `kind` says what the requests do not."""
         self.device, self.dtype = device, dtype
+        self._pushes = 0 if model.contacts is None else core_size(model, "contact_impulses")
         self.doing = f"rollout of {model.name!r} on {device.name} (device {device.number})"
         parts = [[name, request_key(request, dtype.name, None)] for name, request in sorted(requests.items())]
         key = None if any(part is None for _, part in parts) else ["rollout", list(kind), parts]
@@ -56,27 +59,33 @@ class DeviceLoop:
     def run(self, arrays: Mapping[str, AnyArray], tables: Mapping[str, AnyArray], steps: int, every: int) -> None:
         """Compute all trajectories of arrays of this machine, in pieces whose copies and computations overlap.
 
-        `arrays` has the starts, "numbers" and "parameters", and the results (count, rows, n); `tables` has the loads of
-        each trajectory, (count, rows, n), whose strides are 0 along what is the same for all.
+        `arrays` has the starts, "numbers" and "parameters", with contacts "surfaces" and "limits", and the results
+        (count, rows, n); `tables` has the loads of each trajectory, (count, rows, n), whose strides are 0 along what is
+        the same for all.
         """
-        count = len(arrays["q_out"])
-        given = {name: arrays[name] for name in ("q0", "v0", "parameters")} | {"numbers": arrays["numbers"][None]}
+        count, touches = len(arrays["q_out"]), "pushes_out" in arrays
+        starts = ("q0", "v0", "parameters", *(("pushes0", "surfaces") if touches else ()))
+        given = {name: arrays[name] for name in starts} | {"numbers": arrays["numbers"][None]}
+        given |= {"limits": arrays["limits"][None]} if touches else {}
         given |= {name: _table(tables[name]) for name in LOADS if name in tables}
         rows = {name: _rows(x, count) for name, x in given.items() if x.shape[-1]}
         timed = {f"{name}_step": given[name].shape[-1] for name in LOADS if name in rows and given[name].shape[1] > 1}
-        outs = {name: arrays[f"{name}_out"] for name in ("q", "v")}
+        outs = {name: arrays[f"{name}_out"] for name in STORED if f"{name}_out" in arrays}
         flat = {name: _flat(x) for name, x in outs.items()}
-        fixed = {**timed, "steps": steps, "every": every, "q_row": outs["q"].shape[-1], "v_row": outs["v"].shape[-1]}
+        fixed = {**timed, "steps": steps, "every": every} | {f"{name}_row": x.shape[-1] for name, x in outs.items()}
 
         def launch(places: list[tuple[int, int]], trajectories: int, stream: int, room: int) -> None:
             words = {**fixed, "n": trajectories}
-            for name, (address, stride) in zip((*rows, "q_out", "v_out"), places, strict=True):
+            for name, (address, stride) in zip((*rows, *(f"{x}_out" for x in outs)), places, strict=True):
                 words[name] = address
                 words[name.removesuffix("_out") + "_stride"] = stride
+            if touches:  # the impulses of stops are behind those of contacts
+                behind = self._pushes * self.dtype.itemsize
+                ends = ("_out", "_stride", "_row", "0", "0_stride")
+                words |= {f"stops{x}": words[f"pushes{x}"] + behind * (x in ("0", "_out")) for x in ends}
             self.launch(words, stream)
 
-        results = [flat["q"], flat["v"]]
-        Pieces(self.device, self.doing, list(rows.values()), results, launch, most=_MOST).go()
+        Pieces(self.device, self.doing, list(rows.values()), list(flat.values()), launch, most=_MOST).go()
         for name, x in outs.items():
             if flat[name].base is not x and not np.shares_memory(flat[name], x):
                 x[...] = flat[name].reshape(x.shape)

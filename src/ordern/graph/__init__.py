@@ -3,6 +3,7 @@
 from .analyse import Counts, count, depth, live
 from .elementary import SINCOS_RANGE
 from .jet import Jet
+from .lookup import table_entry
 from .node import Graph, Node
 from .ops import OPS, Op, Scalar, apply
 from .scalars import atan2, cos, root_above_zero, sin, sqrt, where_less
@@ -25,5 +26,6 @@ __all__ = [
     "root_above_zero",
     "sin",
     "sqrt",
+    "table_entry",
     "where_less",
 ]

@@ -17,7 +17,7 @@ from typing import Any
 from ..records import dataclass
 from . import elementary, scalars
 
-__all__ = ["OPS", "OUR_OPS", "Op", "Scalar", "apply"]
+__all__ = ["OPS", "OUR_OPS", "TABLES", "Op", "Scalar", "apply"]
 
 Scalar = Any
 """A float, a NumPy array, a longdouble, an mpmath number or a graph node."""
@@ -186,7 +186,18 @@ _ROWS = (
     Op("atan2", 2, scalars.atan2, _never, elementary.atan2, _atan2_partials, ufunc="arctan2", c="atan2{f}({0}, {1})"),
     Op("where_less", 4, scalars.where_less, _where_less, _select, _where_less_partials, c="{0} < {1} ? {2} : {3}"),
 )
-OPS = {op.name: op for op in _ROWS}
+TABLES: dict[str, Op] = {}
+"""The operations that read entries of tables of constants, by name: see `lookup`."""
+
+
+class _Rows(dict[str, Op]):
+    """The operations by name; those of tables are found, too, but are not among the rows."""
+
+    def __missing__(self, name: str) -> Op:
+        return TABLES[name]
+
+
+OPS = _Rows((op.name, op) for op in _ROWS)
 """All operations by name. The columns are the fields of `Op`."""
 OUR_OPS = dict(OPS)
 """The rows of the library, as they are declared here: others enter the keys of the cache."""

@@ -68,7 +68,7 @@ def whole_robot(grasp: Grasp) -> Robot:
         frames += [Frame(prefix + f.name, *moved(arm, first, f.body, f.placement)) for f in robot.frames]
         for shape in robot.shapes:
             body, place = moved(arm, first, shape.body, shape.placement)
-            shapes.append(replace(shape, body=body, placement=place))
+            shapes.append(replace(shape, body=body, placement=place, link=shape.link and prefix + shape.link))
         for x in robot.loops:
             parent, here = moved(arm, first, x.parent, x.parent_placement)
             child, there = moved(arm, first, x.child, x.child_placement)

@@ -59,6 +59,11 @@ class Surface:
         object.__setattr__(self, "area", (float(self.area[0]), float(self.area[1])))
 
     @property
+    def torsional(self) -> float:
+        """The same as `spin`, under the name that `Ground` has for it."""
+        return self.spin
+
+    @property
     def axes(self) -> Array:
         """Two tangential directions and the normal, as columns; the identity for the normal z."""
         return _completed(np.array(self.normal))

@@ -11,5 +11,8 @@ if find_spec("gymnasium") is None:
 
 from .adapters import stable_baselines3
 from .environments import Env, VectorEnv
+from .tasks import register, task
 
-__all__ = ["Env", "VectorEnv", "stable_baselines3"]
+__all__ = ["Env", "VectorEnv", "stable_baselines3", "task"]
+
+register()

@@ -34,8 +34,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     passed on.
 
     Actions are between -1 and 1, one for each motor, times `scale`: the effort limits of the joints unless given. Or
-    `forces(q, v, actions)` returns joint forces of shape (num_envs, nv). `starts` and `parameters` are as for
-    `on.Ensemble`, and are drawn anew for each episode. An environment whose state becomes infinite is terminated.
+    `forces(q, v, actions)` returns joint forces of shape (num_envs, nv). Or actions move the positions to which the
+    springs of `feedback=(kp, kd, target)` pull: by `goals` rad or m at action 1, a number or one for each motor.
+    Springs and dampers act in each step, implicitly for robots with contacts.
+
+    `starts` and `parameters` are as for `on.Ensemble`, and are drawn anew for each episode. An environment whose state
+    becomes infinite is terminated.
 
     Environment k has the seed `seed + k`, as in Gymnasium's own vector environments, so that `VectorEnv` equals a
     `SyncVectorEnv` of `Env`, bit for bit. `autoreset` is "next-step", "same-step" or "disabled". Observations have the
@@ -54,6 +58,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         parameters: Mapping[str, Any] | None = None,
         forces: Callable[..., Any] | None = None,
         scale: Any = None,
+        goals: Any = None,
         dt: float = 1e-3,
         hold: int = 10,
         length: int = 1000,
@@ -66,8 +71,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         self.num_envs = whole_number(num_envs, "gym: `num_envs`", 1)
         self.world = World(
             robot, self.num_envs, reward=reward, observation=observation, terminated=terminated, starts=starts,
-            parameters=parameters, forces=forces, scale=scale, dt=dt, hold=hold, length=length, dtype=dtype,
-            settings=settings,
+            parameters=parameters, forces=forces, scale=scale, goals=goals, dt=dt, hold=hold, length=length,
+            dtype=dtype, settings=settings,
         )  # fmt: skip
         self.single_observation_space, self.single_action_space = _spaces(self.world)
         batch = gymnasium.vector.utils.batch_space

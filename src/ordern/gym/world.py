@@ -16,6 +16,7 @@ from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_
 from ..ensembles.quantities import Quantities, Quantity, variant
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..model.variation import with_values
+from .springs import Springs
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["World"]
 
 _ARGUMENTS = (
-    "reward", "observation", "terminated", "starts", "parameters", "forces", "scale", "dt", "hold", "length",
+    "reward", "observation", "terminated", "starts", "parameters", "forces", "scale", "goals", "dt", "hold", "length",
     "autoreset", "dtype",
 )  # fmt: skip
 """The arguments of environments, for errors that name the closest one."""
@@ -48,6 +49,7 @@ class World:
         parameters: Mapping[str, Any] | None,
         forces: Callable[..., Any] | None,
         scale: Any,
+        goals: Any,
         dt: float,
         hold: int,
         length: int,
@@ -69,7 +71,10 @@ class World:
         self._forces = forces
         self._motors: NDArray[np.int64] = np.arange(robot.nv)
         self._scale: AnyArray = np.ones(robot.nv)
-        if forces is None:
+        self._springs = None if goals is None else Springs(robot, goals, settings.get("feedback"), scale, forces)
+        if self._springs is not None:
+            self._motors = self._springs.freedoms
+        elif forces is None:
             self._motors, self._scale = _motors(robot, scale)
         self._given: dict[str, Quantity] = {x.name: x for x in start_quantities(robot, starts)}
         varied = parameter_quantities(parameters)
@@ -84,7 +89,7 @@ class World:
         """How many numbers an observation has, once there was one."""
         self._seeds: list[int] = [0] * count
         self._later: list[list[dict[str, AnyArray]]] = [[] for _ in range(count)]
-        """What is drawn for coming episodes of each environment, the next one last."""
+        """Parameters drawn for coming episodes of each environment, the next one last."""
         self._episodes = np.zeros(count, np.int64)
         self.steps = np.zeros(count, np.int64)
         """Control steps since the start of each episode."""
@@ -92,7 +97,7 @@ class World:
         self.v = np.zeros((count, robot.nv))
         contacts = 0 if robot.contacts is None else len(robot.contacts.pairs)
         self._impulses = np.zeros((count, contacts, 3))
-        """Those of contacts in the last step, from which the next one begins."""
+        """Impulses of contacts in the last step, from which the next one begins."""
         self._numbers: dict[str, AnyArray] = {}
         self._variant: Robot | None = None
         self._renewed = np.zeros(count, bool)
@@ -188,8 +193,10 @@ class World:
         self, actions: AnyArray, frozen: NDArray[np.bool_]
     ) -> tuple[AnyArray, NDArray[np.bool_], NDArray[np.bool_]]:
         """Move all environments but the frozen ones by a control step; return rewards, and which ended how."""
-        tau = np.zeros((self.count, self.robot.nv))
-        if self._forces is not None:
+        tau, springs = np.zeros((self.count, self.robot.nv)), dict[str, Any]()
+        if self._springs is not None:
+            springs = {"feedback": self._springs.feedback(np.clip(np.asarray(actions, float), -1.0, 1.0))}
+        elif self._forces is not None:
             found = np.asarray(self._forces(self.q, self.v, np.asarray(actions, float)))
             if found.shape != tau.shape or found.dtype.kind not in "biuf":
                 raise ArgumentError(
@@ -199,7 +206,7 @@ class World:
         else:
             tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
         touching = {"contact_impulses": self._impulses} if self.robot.contacts is not None else {}
-        settings = {**self._settings, **touching, "every": self.hold}
+        settings = {**self._settings, **springs, **touching, "every": self.hold}
         run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, **settings)
         q, v = run.q[:, -1], run.v[:, -1]
         with np.errstate(over="ignore"):  # numbers that are too large for observations count as infinite
@@ -210,6 +217,8 @@ class World:
         if touching:
             self._impulses = np.where(keep[:, None, None], self._impulses, run.contact_impulses[:, -1])
         self.steps[~frozen] += 1
+        if self._springs is not None:
+            tau = self._springs.forces(self.q, self.v, springs["feedback"][2])
         rewards = self._each("reward", self._reward(self.q, self.v, tau), float)
         bad = ~(np.isfinite(rewards) | keep)
         if bad.any():

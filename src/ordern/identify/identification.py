@@ -100,7 +100,7 @@ def identify(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """What one call of `identify` works on."""
+    """The data and the settings of one call of `identify`."""
 
     robot: Robot
     motion: Motion

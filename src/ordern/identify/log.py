@@ -59,7 +59,7 @@ class Log:
     tau: Array | None = None
     """(N, nv): the forces of the drives; None if they were not measured."""
     notes: tuple[str, ...] = ()
-    """What was left out of the file, and what was done to the samples."""
+    """Notes on columns that were left out, and on changes of the samples."""
 
     def __len__(self) -> int:
         return len(self.t)

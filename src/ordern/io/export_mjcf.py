@@ -20,6 +20,7 @@ from ..model import BASE, Body, Connection, EllipsoidDrag, Loop, Model, Placemen
 from ..records import dataclass
 from ..rotations import matrix_from_quaternion
 from .export_mjcf_actuators import add_actuators
+from .export_mjcf_contact import add_contact, contact_attributes
 from .export_mjcf_fluid import fluid_around
 from .export_mjcf_keyframes import Written, add_keyframes
 from .export_mjcf_tendons import add_tendons, tendon_rotors
@@ -111,6 +112,8 @@ class _Writer:
         self.joint_names = {c.name for c in model.joints}
         self.equality_names: set[str] = set()
         self.geom_names: set[str] = set()
+        self.solids: dict[tuple[str, str], str] = {}
+        """The names of geoms that collide, by their links and names."""
         self.site_names: set[str] = set()
         self.sites: dict[tuple[int, Placement], str] = {}
         self.mesh_names: dict[tuple[str, tuple[float, ...]], str] = {}
@@ -132,6 +135,9 @@ class _Writer:
         self._couplings()
         for n in sorted(range(len(model.shapes)), key=lambda n: model.shapes[n].body):
             self._geom(model.shapes[n], self.fluid.ellipsoids.get(n) if self.fluid else None)
+        names = {body.name: body.name for k, body in enumerate(model.bodies) if k in self.nodes}
+        names |= {frame.name: "world" for frame in model.frames if frame.body == BASE and frame.name not in names}
+        add_contact(root, model, self.solids, names, losses)
         parts = {c.name: [(p.name, p.v.stop - p.v.start) for p in self.parts[k]] for k, c in enumerate(model.joints)}
         tendons = add_actuators(root, model, parts, losses)
         add_tendons(
@@ -322,6 +328,9 @@ class _Writer:
         model, body = self.model, shape.body
         of = f"body {model.bodies[body].name!r}" if body != BASE else f"base {model.base!r}"
         mesh = self._mesh(shape, of) if shape.kind == "mesh" else None
+        if shape.kind == "hfield":
+            self._field(shape)
+            return
         if shape.kind == "plane" and body in self.moving:
             self.losses.remark("the plane (only the ground has one)", of)
             return
@@ -339,12 +348,30 @@ class _Writer:
             self.losses.remark(f"contacts of the flat mesh {shape.file!r}, which is only shown,", of)
             seen = True
         look = {"contype": "0", "conaffinity": "0", "group": "2"} if seen else {"group": "3"}
+        if not seen:
+            look |= contact_attributes(shape.friction, shape.contact)
+            self.solids[shape.link, shape.name] = name or ""
         color = None if shape.color is None else numbers(shape.color)
         place, flow = _place(shape.placement), dict[str, str]()
         if drag is not None:
             five = (drag.blunt, drag.slender, drag.angular, drag.kutta, drag.magnus)
             flow = {"fluidshape": "ellipsoid", "fluidcoef": numbers(five)}
         self.nodes[body].add("geom", name=name, **form, type=shape.kind, **place, rgba=color, **look, **flow)
+
+    def _field(self, shape: Shape) -> None:
+        """Add a height field: an asset, and a geom that is lifted by its lowest elevation."""
+        heights = np.array(shape.heights)
+        low, top = float(heights.min()), float(np.ptp(heights)) or 1.0
+        name = fresh(shape.name or "hfield", self.geom_names)
+        self.geom_names.add(name)
+        self.solids[shape.link, shape.name] = name
+        size = numbers((shape.size[0] / 2, shape.size[1] / 2, top, 1.0))
+        columns, rows = heights.shape
+        text = numbers((heights.T[::-1] - low).ravel().tolist())
+        self.assets.add("hfield", name=name, nrow=str(rows), ncol=str(columns), size=size, elevation=text)
+        place = _place(shape.placement @ Placement(position=(0.0, 0.0, low)))
+        look = {"group": "3", **contact_attributes(shape.friction, shape.contact)}
+        self.nodes[shape.body].add("geom", name=name, type="hfield", hfield=name, **place, **look)
 
     def _mesh(self, shape: Shape, of: str) -> str | None:
         """Return the name of a mesh asset; None if MuJoCo cannot read its file."""

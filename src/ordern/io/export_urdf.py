@@ -13,6 +13,7 @@ from itertools import zip_longest
 from ..errors import ModelError
 from ..joints import Planar, Prismatic, Revolute
 from ..model import BASE, Body, Connection, Frame, Model, Placement, Shape
+from ..model.contact_terms import ContactTerms, friction_of
 from .urdf import AXIAL_JOINTS, OTHER_JOINTS
 from .writing import Losses, described
 from .xml_text import Node, bound, check_name, extra_frames, fresh, number, numbers, rpy
@@ -99,6 +100,25 @@ def _link(root: Node, name: str, body: Body | None, shapes: list[Shape], losses:
         element.add("geometry").add(shape.kind, **_SHAPES[shape.kind](shape))
         if shape.color is not None and shape.role == "visual":
             element.add("material", name=f"rgba {numbers(shape.color)}").add("color", rgba=numbers(shape.color))
+    _surface(root, name, [shape for shape in shapes if shape.role == "collision"], losses)
+
+
+def _surface(root: Node, name: str, shapes: list[Shape], losses: Losses) -> None:
+    """Add the friction of a link, as Gazebo has it: one for all of its shapes."""
+    found = {friction_of(s.friction, s.contact).sliding: s for s in shapes if s.friction is not None or s.contact}
+    if not found:
+        return
+    mu = max(found)
+    if len(found) > 1:
+        losses.remark("friction of shapes that differ on one link (the largest is written)", f"link {name!r}")
+    gazebo = root.add("gazebo", reference=name)
+    terms = found[mu].contact or ContactTerms()
+    numbers = {"mu1": mu, "mu2": mu, "kp": terms.stiffness, "kd": terms.damping}
+    for tag, x in numbers.items():
+        if x or tag.startswith("mu"):
+            gazebo.add(tag).text = number(x)
+    if any(s.contact is not None and s.contact.dimensions > 3 for s in shapes):
+        losses.remark("torsional and rolling friction", f"link {name!r}")
 
 
 def _joint(root: Node, c: Connection, parent: str, child: str, model: Model, losses: Losses) -> None:

@@ -68,6 +68,8 @@ def described(model: Model, suffix: str, *, lossy: bool = False, folder: Path | 
     losses = Losses(format.upper(), lossy, Path(model.source).parent if folder is None else folder)
     describe: Callable[[Model, Losses], Node] = import_module(f".export_{format}", __package__).describe
     root = describe(model, losses)
+    for contact in () if model.contacts is None else model.contacts.pairs:
+        losses.remark("contact", repr(contact.name))
     losses.check()
     return document(root, losses.comments), losses
 

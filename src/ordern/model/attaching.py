@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError, unknown_name
 from ..joints import Fixed, Free, Joint
 from .checks import require_one_set
+from .contact_terms import ContactRules
 from .drafts import JointDraft
 from .frame_places import with_bodies
 from .model import Model
 from .motors import is_free
-from .parts import TERMS, Body, Link
+from .parts import TERMS, Body, Link, Shape
 from .positions import NamedPosition
 from .spanning import Edge
 
@@ -90,7 +91,8 @@ def attach_model(
     for name, (coupling, one, second) in parts._couplings.items():
         bound = None if second is None else before + second
         builder._couplings[before + name] = (replace(coupling, name=before + name), before + one, bound)
-    builder._shapes += [(before + host, shape, where) for host, shape, where in parts._shapes]
+    builder._shapes += [(before + host, _renamed_shape(x, before), where) for host, x, where in parts._shapes]
+    builder.contact_rules = _joined_rules(builder.contact_rules, parts.contact_rules, before)
     builder._notes += parts._notes
     builder._positions += [
         replace(x, name=before + x.name, joints=tuple(before + joint for joint in x.joints)) for x in parts._positions
@@ -129,6 +131,24 @@ def _renamed_link(link: Link, before: str) -> Link:
     """Return a link of another builder that was merged there."""
     joint = link.joint and before + link.joint
     return replace(link, own=replace(link.own, name=before + link.name), joint=joint)
+
+
+def _renamed_shape(shape: Shape, before: str) -> Shape:
+    """Return a shape of another builder, whose link may have been merged there."""
+    return replace(shape, link=shape.link and before + shape.link)
+
+
+def _joined_rules(own: ContactRules | None, others: ContactRules | None, before: str) -> ContactRules | None:
+    """Return the rules of two descriptions, the names of links in the second with their prefix."""
+    if others is None:
+        return own
+    first = own or ContactRules()
+    excluded = tuple(tuple(before + link for link in pair) for pair in others.excluded)
+    pairs = tuple(
+        replace(x, first=(before + x.first[0], x.first[1]), second=(before + x.second[0], x.second[1]))
+        for x in others.pairs
+    )
+    return ContactRules(first.excluded + excluded, first.pairs + pairs, first.neighbours or others.neighbours)
 
 
 def _parts(builder: ModelBuilder, other: Model | ModelBuilder) -> tuple[ModelBuilder, str]:

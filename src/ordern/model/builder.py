@@ -16,6 +16,7 @@ from .actuators import Actuator, on_joints
 from .attaching import attach_body, attach_model
 from .builder_loops import GraphBuilder
 from .checks import Numbers, inertia_numbers, located, name_of, numbers, require_one_set, some, vector
+from .contact_terms import ContactRules, ContactTerms, field_heights
 from .drafts import JointDraft, Layout, joint_draft, merged, model_joints
 from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
 from .frame_places import with_bodies
@@ -64,6 +65,8 @@ class ModelBuilder(GraphBuilder):
         """The places of frames in the model that the builder began with; new frames come after them."""
         self._parent_joint: dict[str, str] = {}
         self._shapes: list[tuple[str, Shape, str]] = []
+        self.contact_rules: ContactRules | None = None
+        """Which shapes touch each other, if the description says it."""
         self._notes: list[Note] = []
         self._actuators: list[Actuator] = []
         self._positions: list[NamedPosition] = []
@@ -103,6 +106,7 @@ class ModelBuilder(GraphBuilder):
             other = None if x.other == BASE else model.joints[x.other].name
             builder.couple(x.name, model.joints[x.joint].name, other, x.coefficients, x.where, x.active)
         builder._shapes = [(names[shape.body], shape, "") for shape in model.shapes]
+        builder.contact_rules = model.contact_rules
         builder._notes = list(model.notes)
         builder._actuators = list(model.actuators)
         builder._positions = list(model.named_positions)
@@ -315,9 +319,15 @@ class ModelBuilder(GraphBuilder):
         color: Sequence[float] | None = None,
         name: str = "",
         friction: float | None = None,
+        contact: ContactTerms | None = None,
+        heights: ArrayLike = (),
         where: str = "",
     ) -> B:
-        """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and others."""
+        """Add a shape to a body, at `at` in its frame; `Shape` explains `kind`, `size`, `file`, `role` and others.
+
+        `friction` and `contact` are those of the surface of a collision shape. `heights` (rows along x, columns along
+        y) are those of a height field, of the kind "hfield".
+        """
         what = f"a shape of body {body!r}"
         with located(where):
             choice("kind of shape", kind, SHAPES, what)
@@ -326,8 +336,13 @@ class ModelBuilder(GraphBuilder):
             rgba = None if color is None else vector(color, 4, f"{what}: color")
             at = placement(at, what)
             (mu,) = (None,) if friction is None else numbers(friction, 1, 0.0, f"{what}: friction")
+            rows = field_heights(heights, kind, what)
+            if contact is not None and not isinstance(contact, ContactTerms):
+                raise ModelError(f"{what}: contact must be ContactTerms or None, not {contact!r}")
         tint = None if rgba is None else (rgba[0], rgba[1], rgba[2], rgba[3])
-        self._shapes.append((body, Shape(BASE, kind, lengths, at, file, role, tint, name, mu), where))
+        self._shapes.append(
+            (body, Shape(BASE, kind, lengths, at, file, role, tint, name, mu, contact, "", rows), where)
+        )
         return self
 
     def attach(
@@ -422,7 +437,7 @@ class ModelBuilder(GraphBuilder):
         shapes = []
         for body, shape, where in self._shapes:
             index, at = layout.on_body(body, shape.placement, "a shape", where)
-            shapes.append(replace(shape, body=index, placement=at))
+            shapes.append(replace(shape, body=index, placement=at, link=shape.link or body))
         joints = tuple(model_joints(layout.joints))
         couplings, loops = tuple(self._coupled(joints)), tuple(self._looped(layout.on_body))
         freedoms = {c.name: c.type.nv for c in joints} | {loop.name: loop.nv for loop in loops}
@@ -445,6 +460,7 @@ class ModelBuilder(GraphBuilder):
             named_positions=kept(self._positions, joints, self._joints),
             ground=_with_mass(layout.ground),
             links=layout.links(self._merged, self._hosts()),
+            contact_rules=self.contact_rules,
         )
 
     def _occupy(self, link: str) -> None:

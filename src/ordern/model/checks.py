@@ -59,7 +59,7 @@ def require_no_contacts(model: Model, what: str) -> None:
     """Raise if a model has contacts, for functions that would ignore them in a motion."""
     if model.contacts is not None:
         raise ArgumentError(
-            f"{what}: {model.name!r} has contacts, which only robot.rollout with NumPy arrays and robot.contact_step "
+            f"{what}: {model.name!r} has contacts, which only robot.rollout, robot.simulate and robot.contact_step "
             "solve for; robot.without_contacts() is the same robot without them"
         )
 

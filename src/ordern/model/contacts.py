@@ -8,6 +8,9 @@ ones that are used unless others are given. All else is part of the compiled cod
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,17 +20,24 @@ from ..records import dataclass
 
 __all__ = ["SOLIDS", "Contacts", "Ground", "ModelContact", "Solid"]
 
-SOLIDS = {"sphere": 1, "capsule": 2, "box": 3}
-"""The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides."""
+SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3}
+"""The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
+rim of a cylinder radius, length, and which one it is (see `geometry`)."""
 _HERE = Placement()
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A plane, flat or sloped: the points x with normal . x = height, in the world.
+    """A plane, flat or sloped: the points x with normal . x = height, in the world. Or steps, or a height field on it.
 
-    `friction` is the coefficient of Coulomb friction. `restitution` is the part of the approach speed that a contact
-    has after an impact. `normal` points out of the ground; its length does not matter.
+    `friction` is the coefficient of Coulomb friction; with None, each shape has that of its file. `restitution` is the
+    part of the approach speed that a contact has after an impact. `normal` points out of the ground; its length does
+    not matter. With `torsional` and `rolling` friction, lengths in m, contacts resist spinning and rolling: the moment
+    about the normal is at most `torsional` times the normal force, that across it `rolling` times it.
+
+    `steps` are pairs (x, height) of stairs that rise along x: from x on, the ground is higher by this height.
+    `heights` (rows, columns) are those of a grid over `size`, two lengths in m, around `centre`, by default the origin:
+    rows are along x, columns along y. On a slope, x and y are the directions of `axes`.
 
     >>> import math, ordern as on
     >>> slope = math.radians(20)
@@ -35,14 +45,23 @@ class Ground:
     0.5
     """
 
-    friction: float = 0.8
+    friction: float | None = 0.8
     restitution: float = 0.0
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     height: float = 0.0
+    torsional: float = 0.0
+    rolling: float = 0.0
+    steps: Any = ()
+    heights: Any = ()
+    size: tuple[float, float] = (0.0, 0.0)
+    centre: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         """Raise for numbers that are not possible, and make the normal a unit vector."""
-        for name, most in (("friction", math.inf), ("restitution", 1.0)):
+        names = ("friction", math.inf), ("restitution", 1.0), ("torsional", math.inf), ("rolling", math.inf)
+        for name, most in names:
+            if name == "friction" and self.friction is None:
+                continue
             object.__setattr__(self, name, coefficient(getattr(self, name), f"Ground: {name}", most))
         object.__setattr__(self, "height", number(self.height, "Ground: height"))
         try:
@@ -53,6 +72,39 @@ class Ground:
             raise ArgumentError(f"Ground: normal must be three numbers, not all zero, not {self.normal!r}")
         n = n / np.abs(n).max()
         object.__setattr__(self, "normal", tuple((n / np.linalg.norm(n)).tolist()))
+        self._set_terrain()
+
+    def _set_terrain(self) -> None:
+        """Check steps and heights, and make them tuples."""
+        try:
+            steps = np.asarray(self.steps, float) if len(self.steps) else np.zeros((0, 2))
+            heights, size = np.asarray(self.heights, float), np.asarray(self.size, float)
+            x, y = (number(x, "Ground: centre") for x in self.centre)
+        except (TypeError, ValueError):
+            raise ArgumentError("Ground: steps are pairs (x, height), heights an array, and size two numbers") from None
+        if steps.shape[1:] != (2,):
+            raise ArgumentError(f"Ground: steps are pairs (x, height), not {self.steps!r}")
+        if not np.isfinite(steps).all() or (np.diff(np.vstack([[-math.inf, 0.0], steps]), axis=0) <= 0.0).any():
+            raise ArgumentError("Ground: steps are pairs (x, height); both must rise, the heights from above zero")
+        if heights.size and (heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all()):
+            raise ArgumentError(
+                f"Ground: heights must be finite numbers of shape (rows, columns), at least (2, 2), not {heights.shape}"
+            )
+        if heights.size and (size.shape != (2,) or not (size > 0.0).all() or not np.isfinite(size).all()):
+            raise ArgumentError(f"Ground: size must be the two lengths of the height field in m, not {self.size!r}")
+        if not heights.size and (size.any() or x or y):
+            raise ArgumentError("Ground: size and centre are those of a height field; give its heights, too")
+        if heights.size and len(steps):
+            raise ArgumentError("Ground: give steps or heights, not both")
+        object.__setattr__(self, "steps", tuple(map(tuple, steps.tolist())))
+        object.__setattr__(self, "heights", tuple(map(tuple, heights.tolist())) if heights.size else ())
+        object.__setattr__(self, "size", (float(size[0]), float(size[1])))
+        object.__setattr__(self, "centre", (x, y))
+
+    @property
+    def uneven(self) -> bool:
+        """True for steps and height fields, False for a plane."""
+        return bool(self.steps or self.heights)
 
     @property
     def axes(self) -> tuple[tuple[float, float, float], tuple[float, float, float], tuple[float, float, float]]:
@@ -66,7 +118,10 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Solid:
-    """A solid on a body: a sphere (radius), a capsule along z (radius, length between its centres) or a box (sides)."""
+    """A solid on a body: a sphere (radius), a capsule along z (radius, length between its centres) or a box (sides).
+
+    A point on the rim of a cylinder along z (radius, length, 0 to 3) moves along it, so that it stays near the ground.
+    """
 
     body: int
     kind: str
@@ -83,6 +138,12 @@ class ModelContact:
     second: Solid | None = None
     friction: float = 0.8
     restitution: float = 0.0
+    torsional: float = 0.0
+    """The moment about the normal is at most this length, in m, times the normal force."""
+    rolling: float = 0.0
+    """The moment along the surface is at most this length, in m, times the normal force."""
+    part: int = 0
+    """Of a contact with steps: 0 for the tread below it, 1 for the edge and the riser of the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +160,50 @@ class Contacts:
     """The part of a penetration that a step removes."""
     fastest_push: float = 1.0
     """The largest speed, in m/s, at which penetrations are pushed apart."""
+    stiffness: float | None = None
+    """Of compliant contacts, in N/m^1.5; None for the usual one."""
+    dissipation: float | None = None
+    """Of compliant contacts, in s/m; None for the usual one."""
+    slip_speed: float = 1e-4
+    """Of compliant contacts, in m/s: friction is smoothed below it."""
+    settled: float = 1e-11
+    """Sweeps end in states where they change the velocities of contacts by less, in m/s; zero for all sweeps."""
+    smooth: float = 0.0
+    """The speed, in m/s, of the smoothed law, with impulses at a distance; zero for rigid contacts."""
 
     @property
     def bounces(self) -> bool:
         """True if a contact has restitution."""
         return any(c.restitution for c in self.pairs)
 
+    def with_friction(self, friction: Iterable[float]) -> Contacts:
+        """Return the same contacts with other coefficients of `friction`, one for each."""
+        pairs = tuple(replace(c, friction=x) for c, x in zip(self.pairs, friction, strict=True))
+        return replace(self, pairs=pairs)
+
+    @property
+    def turning(self) -> tuple[int, ...]:
+        """The contacts with torsional or rolling friction, which have moments."""
+        return tuple(k for k, c in enumerate(self.pairs) if c.torsional or c.rolling)
+
+    @property
+    def blocks(self) -> int:
+        """The number of impulses and moments, of three numbers each: those of all contacts, then the moments."""
+        return len(self.pairs) + len(self.turning)
+
+    def moment_of(self, k: int) -> int:
+        """Return the place of the first moment of contact `k` among all impulses; -1 if it has none."""
+        turning = self.turning
+        return 3 * (len(self.pairs) + turning.index(k)) if k in turning else -1
+
     @property
     def digest(self) -> str:
         """All that compiled code depends on, as text."""
-        axes = None if self.ground is None else self.ground.axes
-        solids = [(c.first, c.second) for c in self.pairs]
-        return repr((axes, solids, self.limited, self.sweeps, self.push, self.fastest_push, self.bounces))
+        ground = self.ground
+        axes = None if ground is None else (ground.axes, ground.steps, ground.heights, ground.size, ground.centre)
+        solids = [(c.first, c.second, c.torsional, c.rolling, c.part) for c in self.pairs]
+        numbers = self.push, self.fastest_push, self.bounces, self.settled, self.smooth
+        return repr((axes, solids, self.limited, self.sweeps, *numbers))
 
 
 def number(x: object, what: str) -> float:

@@ -17,6 +17,7 @@ from ..errors import ModelError
 from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
 from .checks import require_one_set
+from .contact_terms import ContactPair, ContactRules, ContactTerms
 from .contacts import SOLIDS, Contacts, Ground, ModelContact, Solid
 from .fluid import Drag, EllipsoidDrag
 from .model import Model
@@ -216,6 +217,7 @@ _READERS: dict[str, Read] = {
     "tuple[tuple[float, ...], ...]": _list(_list(_finite)),
     "tuple[int, ...]": _list(_whole),
     "tuple[str, ...]": _list(_text),
+    "tuple[tuple[str, ...], ...]": _list(_list(_text, 2)),
     "tuple[str, ...] | None": _maybe(_list(_text)),
 }
 """The reader of each type of field, by its annotation."""
@@ -224,6 +226,9 @@ _SPECIAL: dict[tuple[type, str], Read] = {
     (Placement, "position"): _list(_finite, 3),
     (Body, "inertia"): _list(_finite, 6),
     (Coupling, "coefficients"): _list(_finite),
+    **{(Ground, key): _list(_list(_finite)) for key in ("steps", "heights")},
+    **{(ContactPair, end): _list(_text, 2) for end in ("first", "second")},
+    **{(ContactTerms, key): _list(_finite) for key in ("solref", "solimp")},
 }
 """Readers of fields that are stricter than their types."""
 
@@ -244,7 +249,7 @@ def _drag(x: Any) -> Any:
 
 _READERS["tuple[Drag | EllipsoidDrag, ...]"] = _list(_drag)
 _PARTS = (Body, Link, Mimic, ModelJoint, Frame, Loop, Coupling, Shape, Note, Actuator, NamedPosition)
-for _cls in (*_PARTS, Ground, Solid, ModelContact, Contacts):
+for _cls in (ContactTerms, ContactPair, ContactRules, *_PARTS, Ground, Solid, ModelContact, Contacts):
     _READERS[_cls.__name__] = _part(_cls, **_readers(_cls))
     _READERS[f"{_cls.__name__} | None"] = _maybe(_READERS[_cls.__name__])
     _READERS[f"tuple[{_cls.__name__}, ...]"] = _list(_READERS[_cls.__name__])

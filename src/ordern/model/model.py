@@ -18,6 +18,7 @@ from ..records import dataclass
 from ..spatial import Freedoms
 from .actuators import Actuator
 from .checks import numbers, require_limits, vector
+from .contact_terms import ContactRules
 from .fluid import matrix_of
 from .inertia_numbers import spatial
 from .loops import LoopTable, loop_digest, loop_table
@@ -79,6 +80,8 @@ class Model:
     the dynamics, unless this model is attached to another or begins to float."""
     links: tuple[Link, ...] = field(default=(), compare=False)
     """The links that fixed joints merged: for each body that has several, all of them, its own first."""
+    contact_rules: ContactRules | None = field(default=None, compare=False)
+    """Which shapes touch each other by the rules of the file; see `Robot.with_contacts`."""
     contacts: Contacts | None = None
     """The solids that can touch each other or the ground; functions other than contact steps ignore them."""
     variation: Variation | None = None

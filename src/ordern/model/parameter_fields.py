@@ -16,9 +16,20 @@ from ..arguments import Array
 from ..rotations import log
 
 if TYPE_CHECKING:
+    from .contacts import Contacts
     from .parts import Body, Frame, ModelJoint, Placement
 
-__all__ = ["FIELDS", "JOINT_TERMS", "Parts", "core_shapes", "hint_of", "hint_of_motion", "own_numbers", "starts"]
+__all__ = [
+    "ALL_FIELDS",
+    "FIELDS",
+    "JOINT_TERMS",
+    "Parts",
+    "core_shapes",
+    "hint_of",
+    "hint_of_motion",
+    "own_numbers",
+    "starts",
+]
 
 FIELDS = (
     "inertia",  # m, mx, my, mz, xx, yy, zz, xy, xz, yz about the origin of the body's own frame, in its axes
@@ -35,12 +46,17 @@ FIELDS = (
     "frame_placement",  # the same of named frames in the frame of their body
     "gravity",
 )
+"""The fields by which every question has derivatives."""
+ALL_FIELDS = (*FIELDS, "contact_friction")
+"""All fields. The friction of contacts is an argument of steps with them, `surfaces`, and no number of other code."""
 JOINT_TERMS = {"armature": "armature", "damping": "damping", "joint_friction": "friction", "stiffness": "stiffness"}
 """The fields with a number for each freedom of each joint, and the attribute of `ModelJoint` that has it."""
 
 
 def hint_of(name: object) -> str:
     """Return how derivatives by numbers that are no field are found; empty for other names."""
+    if name == "contact_friction":
+        return "It is an argument of `contact_step`: the first number of each contact in `surfaces`"
     if name not in ("mass", "com", "central_inertia"):
         return ""
     return (
@@ -76,6 +92,10 @@ class Parts(Protocol):
     def gravity(self) -> tuple[float, float, float]:
         """The acceleration of gravity."""
 
+    @property
+    def contacts(self) -> Contacts | None:
+        """The contacts."""
+
 
 def core_shapes(model: Parts) -> dict[str, tuple[int, ...]]:
     """Return the shape of each field for one robot."""
@@ -93,6 +113,7 @@ def core_shapes(model: Parts) -> dict[str, tuple[int, ...]]:
         "joint_placement": (n, 6),
         "frame_placement": (len(model.frames), 6),
         "gravity": (3,),
+        "contact_friction": (0 if model.contacts is None else len(model.contacts.pairs),),
     }
 
 
@@ -108,10 +129,12 @@ def starts(model: Parts, field: str) -> list[int]:
     return [0, *accumulate(sizes)]
 
 
-def own_numbers(model: Parts, fields: Iterable[str] = FIELDS) -> dict[str, Array]:
+def own_numbers(model: Parts, fields: Iterable[str] = ALL_FIELDS) -> dict[str, Array]:
     """Return the numbers of a model in some fields."""
     shapes = core_shapes(model)
-    return {field: np.array(_own(model, field), float).reshape(shapes[field]) for field in FIELDS if field in fields}
+    return {
+        field: np.array(_own(model, field), float).reshape(shapes[field]) for field in ALL_FIELDS if field in fields
+    }
 
 
 def _own(model: Parts, field: str) -> Any:
@@ -136,6 +159,8 @@ def _own(model: Parts, field: str) -> Any:
             return _places([c.placement for c in joints])
         case "frame_placement":
             return _places([f.placement for f in model.frames])
+        case "contact_friction":
+            return [] if model.contacts is None else [c.friction for c in model.contacts.pairs]
     return model.gravity
 
 

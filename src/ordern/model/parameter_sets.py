@@ -42,7 +42,7 @@ def fixed_model(model: M) -> M:
     if varied is None:
         return model
     parts: dict[str, Any] = {"bodies": varied.bodies, "joints": varied.joints, "frames": varied.frames}
-    return replace(model, **parts, gravity=varied.gravity, variation=None)
+    return replace(model, **parts, gravity=varied.gravity, contacts=varied.contacts, variation=None)
 
 
 def has_sets_of_places(model: Model) -> bool:

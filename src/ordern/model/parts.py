@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..joints import Closure, Joint, Placement, placement
 from ..records import dataclass
 from .checks import are_coefficients, located, numbers
+from .contact_terms import ContactTerms
 from .fluid import Drag, EllipsoidDrag, added_numbers, displaced_numbers, drags_of
 
 __all__ = [
@@ -291,7 +292,7 @@ class Link:
         return f"Link({self.name!r}, body={self.body}, mass={self.mass:.6g})"
 
 
-SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0, "mesh": 3}
+SHAPES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "ellipsoid": 3, "plane": 0, "mesh": 3, "hfield": 2}
 """Kinds of shapes, and how many numbers `Shape.size` has for them."""
 
 
@@ -300,7 +301,8 @@ class Shape:
     """A visual or collision shape of a body, for viewers and checks. It has no part in the dynamics.
 
     `size` of a box are its three sides, of a sphere its radius, of a cylinder or capsule radius and length along z
-    (without the caps), of an ellipsoid its half axes, of a mesh the scale along x, y and z.
+    (without the caps), of an ellipsoid its half axes, of a mesh the scale along x, y and z, of a height field
+    ("hfield") its lengths along x and y.
     """
 
     body: int
@@ -317,6 +319,12 @@ class Shape:
     name: str = ""
     friction: float | None = None
     """The coefficient of friction of its surface, if the description has one; see `Robot.with_contacts`."""
+    contact: ContactTerms | None = None
+    """The other terms of its contacts, if the description has some."""
+    link: str = field(default="", compare=False)
+    """The link that it is on, as the description names it; `body` may have several."""
+    heights: tuple[tuple[float, ...], ...] = ()
+    """Of a height field, in m: rows along x, columns along y, with the centre of the grid in the origin."""
 
 
 @dataclass(frozen=True, slots=True)

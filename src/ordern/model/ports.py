@@ -71,6 +71,7 @@ AXES = {
     "own": Axis(lambda model: sum(c.type.nv for c in model.joints), "own", lambda joint: joint.nv),
     "theta": Axis(lambda model: 10 * len(model.bodies) + 3 * sum(c.type.nv for c in model.joints)),
     "contact": Axis(lambda model: 0 if model.contacts is None else len(model.contacts.pairs)),
+    "contact_block": Axis(lambda model: 0 if model.contacts is None else model.contacts.blocks),
     "number": Axis(lambda model: _varied_count(model, False)),
     "regrouped_number": Axis(lambda model: _varied_count(model, True)),
 }
@@ -154,8 +155,16 @@ PORT_KINDS = {
     "wrench_inertia": PortKind(("body", 6, "body", 10), "for each body ten wrenches for each body"),
     "spatial_inertia": PortKind((6, "body", 10), "ten spatial vectors for each body"),
     "own": PortKind(("own",), "a number for each freedom of each joint"),
-    "contact_impulses": PortKind(("contact", 3), "for each contact an impulse: two along the surface, one across"),
+    "contact_impulses": PortKind(
+        ("contact_block", 3), "for each contact an impulse: two along the surface, one across; then moments"
+    ),
     "surfaces": PortKind(("contact", 3), "friction, restitution and the height of the ground for each contact"),
+    "softness": PortKind(("contact", 3), "stiffness, dissipation and slip speed for each contact"),
+    "contact_motion": PortKind(("contact", 4), "for each contact a velocity, two along the surface, and the gap"),
+    "compliant_contact": PortKind(
+        ("flat f contact_impulses contact_motion",), "joint forces, then forces, velocities and gaps of contacts"
+    ),
+    "contact_places": PortKind(("contact", 13), "for each contact its point, its three axes and its gap"),
     "certificate": PortKind((3,), "residual, penetration and work of a step with contacts"),
     "contact_step": PortKind(
         ("flat q v contact_impulses v certificate",), "position, velocity, impulses of contacts and stops, certificate"

@@ -153,14 +153,41 @@ class Tree(ABC):
     """The number of frames in the setting `frames`: the length of arrays with a part for each."""
     runner: Runner | None = None
     """Runs pieces instead of Python."""
+    differentiating: Callable[..., Sequence[Scalar]] | None = None
+    """Takes the place of solutions of equations while a text is differentiated."""
+    solving: bool = False
+    """True while a solver runs whose iterations are not differentiated."""
     zero_array: Callable[[tuple[int, ...]], Any] | None = None
     """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
 
-    def repeat(self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any) -> Any:
-        """Apply a function of numbers so many times, to its own result."""
+    def repeat(
+        self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
+        change: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar] | None = None, first: Scalar = 1.0,
+    ) -> Any:  # fmt: skip
+        """Apply a function of numbers so many times, to its own result.
+
+        `change` is a function of the numbers before a step and after it. Compiled code may stop in states in which it
+        is below one, and does not begin in states in which `first` is. Others go on, for derivatives of the iterations
+        settle later than these.
+        """
         for _ in range(count):
             start = step(start)
         return start
+
+    def root(self, solve: Callable[[], Sequence[Scalar]], law: Callable[[Sequence[Scalar]], Any]) -> Sequence[Scalar]:
+        """Return numbers that solve equations, as a solver finds them.
+
+        `law` returns the equations for any numbers, and directions of these (see `algorithms.derivatives.roots`).
+        Derivatives are those of the equations, and do not go through the solver.
+        """
+        if self.differentiating is None:
+            return solve()
+        self.solving = True
+        try:
+            found = solve()
+        finally:
+            self.solving = False
+        return self.differentiating(found, law)
 
     def run(self, piece: Piece, *values: Any) -> tuple[Any, ...]:
         """Apply a piece to arrays of elements."""

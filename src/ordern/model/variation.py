@@ -20,13 +20,14 @@ from ..arguments import Array, real
 from ..errors import ArgumentError, unknown_name
 from ..rotations import exp
 from .mimic_armature import lent_armature
-from .parameter_fields import FIELDS, JOINT_TERMS, core_shapes, own_numbers, starts
+from .parameter_fields import ALL_FIELDS, JOINT_TERMS, core_shapes, own_numbers, starts
 from .parts import Body, Frame, ModelJoint, Placement
 
 if TYPE_CHECKING:
+    from .contacts import Contacts
     from .model import Model
 
-__all__ = ["Variation", "all_varied", "structure_of", "varied_robot", "with_values"]
+__all__ = ["Variation", "all_varied", "structure_of", "varied_robot", "with_other_contacts", "with_values"]
 
 M = TypeVar("M", bound="Model")
 Mask = NDArray[np.bool_]
@@ -37,13 +38,14 @@ _MOST_STRUCTURES = 32
 class Variation:
     """The numbers of a model that vary, by field, their values, and the model's own parts."""
 
-    __slots__ = ("bodies", "frames", "gravity", "joints", "masks", "shared", "values")
+    __slots__ = ("bodies", "contacts", "frames", "gravity", "joints", "masks", "shared", "values")
 
     def __init__(self, parts: Model | Variation, masks: Mapping[str, Mask], values: Array | None, shared: Any) -> None:
         self.bodies: tuple[Body, ...] = parts.bodies
         self.joints: tuple[ModelJoint, ...] = parts.joints
         self.frames: tuple[Frame, ...] = parts.frames
         self.gravity: tuple[float, float, float] = parts.gravity
+        self.contacts: Contacts | None = parts.contacts
         """The parts of the robot before anything varied: the source of the numbers that are fixed."""
         self.masks = dict(masks)
         """For each field that varies an array of the field's core shape: True where the number varies."""
@@ -124,7 +126,7 @@ class Variation:
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.bodies, self.joints, self.frames, self.gravity)
+        parts = (self.bodies, self.joints, self.frames, self.gravity, self.contacts)
         return _restored, (parts, self.masks, self.values)
 
     def __repr__(self) -> str:
@@ -134,7 +136,7 @@ class Variation:
 
 def _restored(parts: Any, masks: Mapping[str, Mask], values: Array | None) -> Variation:
     found: Variation = object.__new__(Variation)
-    found.bodies, found.joints, found.frames, found.gravity = parts
+    found.bodies, found.joints, found.frames, found.gravity, found.contacts = parts
     Variation.__init__(found, found, masks, values, {})
     return found
 
@@ -151,7 +153,7 @@ def varied_robot(robot: M, values: Mapping[str, ArrayLike], mask: Mapping[str, A
     masks, numbers = _given(robot, values, mask, shapes)
     if earlier is not None:
         masks, numbers = _joined(earlier, earlier.full(), masks, numbers)
-    masks = {field: masks[field] for field in FIELDS if field in masks and masks[field].any()}
+    masks = {field: masks[field] for field in ALL_FIELDS if field in masks and masks[field].any()}
     if not masks:
         return robot
     picked = [numbers[field][..., masks[field]] for field in masks]
@@ -203,13 +205,27 @@ def _robot(robot: M, made: Variation) -> M:
     return type(robot)(**state)
 
 
+def with_other_contacts(robot: M, contacts: Contacts | None) -> M:
+    """Return a robot with other contacts, or none; their friction no longer varies, and all other numbers stay."""
+    earlier = robot.variation
+    if earlier is None:
+        return replace(robot, contacts=contacts)
+    masks = {field: mask for field, mask in earlier.masks.items() if field != "contact_friction"}
+    left = [k for field in masks for k in earlier.places(field)]
+    values = None if earlier.values is None else earlier.values[..., left]
+    made = Variation(earlier, masks, values, earlier.shared)
+    made.contacts = contacts
+    return replace(robot, contacts=contacts, variation=made if masks else None)
+
+
 def structure_of(model: Model) -> Model:
     """Return the structure of a varied model, which all robots that differ in the varied numbers only share."""
     variation = model.variation
     assert variation is not None
     if variation.values is None:
         return model
-    key = (variation.key, model.name, model.loop_digest, model.motors)
+    touching = "" if model.contacts is None else model.contacts.digest
+    key = (variation.key, model.name, model.loop_digest, model.motors, touching)
     shared = variation.shared
     found = shared.get(key)
     if found is None:
@@ -228,8 +244,8 @@ def _given(
     """Return masks and numbers as arrays, checked."""
     masks, numbers = {}, {}
     for field in values:
-        if field not in FIELDS:
-            raise unknown_name("field of parameters", field, FIELDS, model.name)
+        if field not in ALL_FIELDS:
+            raise unknown_name("field of parameters", field, ALL_FIELDS, model.name)
         core = shapes[field]
         x = np.asarray(values[field], float)
         if x.ndim < len(core) or x.shape[x.ndim - len(core) :] != core:
@@ -270,7 +286,7 @@ def _require_variable(model: Model, variation: Variation) -> None:
 
 def _parts(variation: Variation) -> dict[str, Any]:
     """Return the parts of a model from before anything varied."""
-    return {name: getattr(variation, name) for name in ("bodies", "joints", "frames", "gravity")}
+    return {name: getattr(variation, name) for name in ("bodies", "joints", "frames", "gravity", "contacts")}
 
 
 def _with_numbers(model: Variation, numbers: Mapping[str, Array], masks: Mapping[str, Mask]) -> dict[str, Any]:
@@ -304,7 +320,11 @@ def _with_numbers(model: Variation, numbers: Mapping[str, Array], masks: Mapping
     for k, six in rows("frame_placement"):
         frames[k] = replace(frames[k], placement=_placement(six, frames[k].placement))
     gravity = tuple(numbers["gravity"].tolist()) if "gravity" in numbers else model.gravity
-    return {"bodies": tuple(bodies), "joints": tuple(joints), "frames": tuple(frames), "gravity": gravity}
+    contacts = model.contacts
+    if "contact_friction" in numbers and contacts is not None:
+        contacts = contacts.with_friction(numbers["contact_friction"].tolist())
+    parts = {"bodies": tuple(bodies), "joints": tuple(joints), "frames": tuple(frames)}
+    return {**parts, "gravity": gravity, "contacts": contacts}
 
 
 def _body(ten: Array) -> dict[str, Any]:

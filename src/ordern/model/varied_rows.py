@@ -49,6 +49,7 @@ class VariedRows:
         rows = _rows(model, raw)
         self.rows: list[list[Scalar]] = regrouped_rows(model.tables, rows) if regroup else rows
         self.gravity: list[Scalar] = raw.get("gravity", list(model.gravity))
+        self.contact_friction: list[Scalar] = raw.get("contact_friction", [])
         self.frames: dict[int, list[Scalar]] = _frames(model, raw)
         """The twelve numbers of each frame whose placement varies, by its place in the model."""
 
@@ -60,7 +61,7 @@ class VariedRows:
     @property
     def _everything(self) -> list[Scalar]:
         """All entries of rows, of gravity, and of frames whose placements vary."""
-        return [*chain(*self.rows), *self.gravity, *chain(*self.frames.values())]
+        return [*chain(*self.rows), *self.gravity, *chain(*self.frames.values()), *self.contact_friction]
 
     @cached_property
     def places(self) -> dict[int, int]:

@@ -49,7 +49,7 @@ def changed_parameters(model: Model, now: Parameters, given: Mapping[str, Change
         values["inertia"], mask["inertia"], links = found.inertia, found.mask, found.links
     if "added_inertia" in given:
         values["added_inertia"], mask["added_inertia"] = _added(model, now, given["added_inertia"])
-    for field in JOINT_FIELDS:
+    for field in (*JOINT_FIELDS, "contact_friction"):
         if field in given:
             values[field], mask[field] = _terms(model, now, field, given[field])
     if "placement" in given:
@@ -84,18 +84,20 @@ def _added(model: Model, now: Parameters, change: Change) -> tuple[Array, NDArra
 
 
 def _terms(model: Model, now: Parameters, field: str, change: Change) -> tuple[Array, NDArray[np.bool_]]:
-    """Return new numbers (..., N) of one field of the joints, and which of them vary."""
+    """Return new numbers (..., N) of one field of the joints, or of contacts, and which of them vary."""
     places: dict[str, int | slice] = {
         name: part.start if part.stop - part.start == 1 else part for name, part in now.names.places(field)
     }
     if not places:
-        raise ArgumentError(f"{field}: no joint of {model.name!r} has such a number")
+        what = "contact" if field == "contact_friction" else "joint"
+        raise ArgumentError(f"{field}: no {what} of {model.name!r} has such a number")
     for name in change if isinstance(change, Mapping) else ():
         if name not in places:
             hint = model.constraint_hint(name)
             if any(c.name == name for c in model.joints):
                 hint = f"Joint {name!r} has no such number"
-            raise unknown_name(f"joint of the parameter {field!r}", name, places, model.name, hint)
+            kind = "contact" if field == "contact_friction" else "joint"
+            raise unknown_name(f"{kind} of the parameter {field!r}", name, places, model.name, hint)
     rows = changed(field, change, getattr(now, field), (), places)
     return rows.numbers, rows.given
 

@@ -50,6 +50,7 @@ class ParameterMethods(Model):
         joint_numbers: ArrayLike | None = None, mimic_ratio: ArrayLike | None = None,
         mimic_offset: ArrayLike | None = None, joint_placement: ArrayLike | None = None,
         frame_placement: ArrayLike | None = None, gravity: ArrayLike | None = None,
+        contact_friction: ArrayLike | None = None,
     ) -> Robot:  # fmt: skip
         """Return this robot with other parameters: a record, or arrays for some of its fields, or both.
 
@@ -72,6 +73,7 @@ class ParameterMethods(Model):
             **{"joint_friction": joint_friction, "stiffness": stiffness, "rest": rest, "gravity": gravity},
             **{"joint_numbers": joint_numbers, "mimic_ratio": mimic_ratio, "mimic_offset": mimic_offset},
             **{"joint_placement": joint_placement, "frame_placement": frame_placement},
+            "contact_friction": contact_friction,
         }
         return with_parameters(cast("Robot", self), parameters, fields, fold)
 
@@ -81,7 +83,8 @@ class ParameterMethods(Model):
         added_inertia: Change | None = None, armature: Change | None = None, damping: Change | None = None,
         joint_friction: Change | None = None, stiffness: Change | None = None, rest: Change | None = None,
         joint_numbers: Change | None = None, mimic_ratio: Change | None = None, mimic_offset: Change | None = None,
-        placement: Mapping[str, Any] | None = None, gravity: Change | None = None, fold: bool = False,
+        placement: Mapping[str, Any] | None = None, gravity: Change | None = None,
+        contact_friction: Change | None = None, fold: bool = False,
     ) -> Robot:  # fmt: skip
         """Return this robot with other numbers of some bodies, links, joints or frames.
 
@@ -95,10 +98,10 @@ class ParameterMethods(Model):
         body with all that is fixed to it, as in `robot.body(name)`; the name of a link that was merged, or a link of
         `robot.links`, stands for this link alone.
 
-        `placement` has positions (..., 3), positions with rotation vectors (..., 6), or poses (..., 4, 4), of joints
-        in the frame of the parent and of frames in the frame of the body. Other changes are those of the fields of
-        `Parameters`. Only the numbers that are named become inputs of the compiled functions. `fold` is as in
-        `with_parameters`.
+        `placement` has positions (..., 3), positions with rotation vectors (..., 6), or poses (..., 4, 4), of joints in
+        the frame of the parent and of frames in the frame of the body. `contact_friction` is that of contacts, by their
+        names in `robot.contacts.pairs`. Other changes are those of the fields of `Parameters`. Only the numbers that
+        are named become inputs of the compiled functions. `fold` is as in `with_parameters`.
 
         >>> import ordern as on
         >>> arm = on.load("puma560")
@@ -112,7 +115,7 @@ class ParameterMethods(Model):
             **{"mass": mass, "com": com, "inertia": inertia, "added_inertia": added_inertia, "armature": armature},
             **{"damping": damping, "joint_friction": joint_friction, "stiffness": stiffness, "rest": rest},
             **{"joint_numbers": joint_numbers, "mimic_ratio": mimic_ratio, "mimic_offset": mimic_offset},
-            **{"placement": placement, "gravity": gravity},
+            **{"placement": placement, "gravity": gravity, "contact_friction": contact_friction},
         }
         return vary(cast("Robot", self), changes, fold)
 
@@ -121,17 +124,18 @@ class ParameterMethods(Model):
         self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = (), *,
         mass: Spread | None = None, com: Spread | None = None, inertia: Spread | None = None,
         armature: Spread | None = None, damping: Spread | None = None, joint_friction: Spread | None = None,
-        stiffness: Spread | None = None, placement: Any = None, gravity: float | None = None, fold: bool = False,
+        stiffness: Spread | None = None, placement: Any = None, gravity: float | None = None,
+        contact_friction: Spread | None = None, fold: bool = False,
     ) -> Robot:  # fmt: skip
         """Return robots with random parameters around those of this one, for a leading shape of sets.
 
-        Each number is a standard deviation, for all bodies or joints, or a dictionary by name. Masses, and `armature`,
-        `damping`, `joint_friction` and `stiffness` of joints, are multiplied by log-normal factors: 0.1 stands for
-        about 10 %, the median is this robot's own, and zeros stay zero. `com` shifts centres of mass by normal numbers
-        in metres. `inertia` stretches and shears the mass of each body about its centre by log-normal factors, so that
-        the inertia of a possible body stays possible; impossible inertias, such as measured ones, and those of motions
-        in a plane, are only scaled. `placement` shifts joints, in metres, or shifts and turns them, (metres, radians).
-        `gravity` is in m/s^2. The same `rng` or seed gives the same robots.
+        Each number is a standard deviation, for all bodies or joints, or a dictionary by name. Masses, `armature`,
+        `damping`, `joint_friction` and `stiffness` of joints, and the `contact_friction` of contacts, are multiplied by
+        log-normal factors: 0.1 stands for about 10 %, the median is this robot's own, and zeros stay zero. `com` shifts
+        centres of mass by normal numbers in metres. `inertia` stretches and shears the mass of each body about its
+        centre by log-normal factors, so that the inertia of a possible body stays possible; impossible inertias, such
+        as measured ones, and those of motions in a plane, are only scaled. `placement` shifts joints, in metres, or
+        shifts and turns them, (metres, radians). `gravity` is in m/s^2. The same `rng` or seed gives the same robots.
 
         >>> import ordern as on
         >>> one, same = (on.load("puma560").randomise(7, mass=0.1, com=0.01, fold=True) for _ in range(2))
@@ -143,6 +147,7 @@ class ParameterMethods(Model):
         spreads = {
             **{"mass": mass, "com": com, "inertia": inertia, "armature": armature, "damping": damping},
             **{"joint_friction": joint_friction, "stiffness": stiffness, "placement": placement, "gravity": gravity},
+            "contact_friction": contact_friction,
         }
         return randomise(cast("Robot", self), rng, shape, spreads, fold)
 

@@ -21,6 +21,7 @@ FIELDS = (
     *BODY_FIELDS,
     *FREEDOM_FIELDS,
     *("rest", "joint_numbers", "mimic_ratio", "mimic_offset", "joint_placement", "frame_placement", "gravity"),
+    "contact_friction",
 )
 """All parameters, in the order of `Parameters.labels`."""
 THETA = ("inertia", "armature", "damping", "joint_friction")
@@ -53,6 +54,7 @@ class Names:
     frames: tuple[str, ...]
     in_fluid: bool
     """True if some body is in a fluid; otherwise bodies have no numbers for added inertia."""
+    contacts: tuple[str, ...] = ()
 
     def core_shape(self, field: str) -> tuple[int, ...]:
         """Return the shape of a parameter of one robot."""
@@ -71,7 +73,10 @@ class Names:
         return math.prod(self.core_shape(field))
 
     def places(self, field: str) -> Iterator[tuple[str, slice]]:
-        """Yield the name of each joint with the slice of its numbers, for parameters of joints."""
+        """Yield the name of each joint with the slice of its numbers, for parameters of joints; or of each contact."""
+        if field == "contact_friction":
+            yield from ((name, slice(k, k + 1)) for k, name in enumerate(self.contacts))
+            return
         start = 0
         for c in self.joints:
             if field in ("mimic_ratio", "mimic_offset"):
@@ -111,6 +116,7 @@ def names_of(model: Model) -> Names:
         tuple(c.name for c in model.joints if c.mimic),
         tuple(f.name for f in model.frames),
         model.in_fluid,
+        () if model.contacts is None else tuple(c.name for c in model.contacts.pairs),
     )
 
 

@@ -46,6 +46,7 @@ def folded_model(model: Model, own: Parameters, given: Parameters) -> Model:
         joints=tuple(_changed_joints(model, own, given)),
         frames=tuple(_changed_frames(model, own, given)),
         gravity=tuple(given.gravity.tolist()),
+        contacts=None if model.contacts is None else model.contacts.with_friction(given.contact_friction.tolist()),
     )
 
 

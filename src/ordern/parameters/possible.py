@@ -42,7 +42,7 @@ def require_possible(model: Model, own: Parameters, given: Parameters) -> None:
         core = given.names.core_shape(field)
         flat = array.reshape(*array.shape[: array.ndim - len(core)], given.names.size(field))
         _refuse(given, field, flat, ~np.isfinite(flat), "parameters are finite numbers")
-        if field in FREEDOM_FIELDS:
+        if field in (*FREEDOM_FIELDS, "contact_friction"):
             _refuse(given, field, flat, flat < 0.0, f"{field.replace('_', ' ')} is not below zero")
         elif field == "inertia":
             require_inertias("body", given.names.bodies, own.inertia, given.inertia)

@@ -41,7 +41,7 @@ def random_changes(
     of_bodies = {x: _by_name(spreads[x], x) for x in ("mass", "com", "inertia") if x in spreads}
     if of_bodies:
         changes |= _random_bodies(model, now, rng, shape, of_bodies)
-    for field in FREEDOM_FIELDS:
+    for field in (*FREEDOM_FIELDS, "contact_friction"):
         if field in spreads:
             changes[field] = _random_terms(model, now, field, _by_name(spreads[field], field), rng, shape)
     if "placement" in spreads:
@@ -129,20 +129,20 @@ def _random_terms(
     """Return new numbers of joints, by name: each is multiplied by a random factor, and zero stays zero."""
     present = {name: getattr(now, field)[..., part] for name, part in now.names.places(field)}
     nonzero = [name for name, x in present.items() if x.any()]
-    word = field.replace("_", " ")
+    word, kind = field.replace("_", " "), "contact" if field == "contact_friction" else "joint"
     if isinstance(spread, float):
         if not nonzero:
             raise ArgumentError(
-                f"randomise: no joint of {model.name!r} has {word}, so {field}={spread:g} changes nothing; `vary` sets "
-                "it"
+                f"randomise: no {kind} of {model.name!r} has {word}, so {field}={spread:g} changes nothing; `vary` "
+                "sets it"
             )
         spread = dict.fromkeys(nonzero, spread)
     found = {}
     for name, s in spread.items():
-        choice("joint", name, present, model.name, model.constraint_hint(name))
+        choice(kind, name, present, model.name, model.constraint_hint(name))
         if name not in nonzero:
             raise ArgumentError(
-                f"randomise: joint {name!r} has no {word}, so a spread of it changes nothing; `vary` sets it"
+                f"randomise: {kind} {name!r} has no {word}, so a spread of it changes nothing; `vary` sets it"
             )
         new = present[name] * np.exp(s * rng.normal(size=(*shape, present[name].shape[-1])))
         found[name] = new[..., 0] if new.shape[-1] == 1 else new

@@ -55,6 +55,8 @@ class Parameters:
     """(..., k, 6): position and rotation vector of each frame of `robot.frames` in the frame of its body."""
     gravity: Array
     """(..., 3)."""
+    contact_friction: Array
+    """(..., contacts): of the contacts of `Robot.with_contacts`."""
     names: Names = field(repr=False)
     """The names of bodies, joints and frames."""
 

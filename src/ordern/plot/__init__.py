@@ -4,6 +4,7 @@
 |---|---|
 | `motion` | series of a motion against time, energies, momenta, phase portraits, paths; it is `result.plot` |
 | `compare` | the same series of several motions |
+| `contacts` | loads and friction of the contacts of a rollout, and how exact its steps are |
 | `mass_matrix` | the freedoms that a robot's mass matrix couples, and how much |
 | `mechanism` | a robot in one position, with the joints that close its loops |
 | `complexity` | operations of methods against the size of robots |
@@ -18,9 +19,10 @@ from __future__ import annotations
 
 from .compare import compare
 from .complexity import complexity
+from .contacts import contacts
 from .matrix import mass_matrix
 from .mechanism import mechanism
 from .motion import PANELS, motion
 from .style import save
 
-__all__ = ["PANELS", "compare", "complexity", "mass_matrix", "mechanism", "motion", "save"]
+__all__ = ["PANELS", "compare", "complexity", "contacts", "mass_matrix", "mechanism", "motion", "save"]

@@ -22,8 +22,10 @@ from .mechanisms import MECHANISMS
 __all__ = ["builder", "chain", "families", "known", "names", "positions", "tree"]
 
 _ROBOTS = {
+    "ant": "ant",
     "double-pendulum": "double_pendulum",
     "free-top": "free_top",
+    "humanoid": "humanoid",
     "kuka-kr5": "kuka_kr5",
     "planar-3r": "planar_3r",
     "puma560": "puma560",

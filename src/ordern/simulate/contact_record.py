@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .rollout_arguments import Plan
 
-__all__ = ["Certificate", "ContactRecord", "ContactSettings", "require_contacts", "surfaces"]
+__all__ = [
+    "RESIDUAL", "Certificate", "ContactRecord", "ContactSettings", "certified", "first_impulses", "require_contacts",
+    "surfaces", "surfaces_elsewhere",
+]  # fmt: skip
 
-_RESIDUAL = {"float64": 1e-6, "float32": 1e-4}
+RESIDUAL = {"float64": 1e-6, "float32": 1e-4}
 """Steps with larger residuals, in m/s, are not certified."""
 _PENETRATION = 1e-3
 """Steps with deeper penetrations, in m, are not certified."""
@@ -48,16 +51,18 @@ class Certificate:
     """
 
     residual: AnyArray
-    """The largest residual of the contact law, in m/s: by how much a contact's velocity, or its friction, is off."""
+    """The largest residual of the contact law, in m/s: by how much a contact's velocity, or its friction, is off.
+
+    Where a loop opens faster than that, it is this rate, in m/s or rad/s."""
     penetration: AnyArray
-    """The deepest penetration at the start of a step, in m."""
+    """The deepest penetration at the start of a step, in m; the largest opening of a loop at its end, if larger."""
     work: AnyArray
     """The work of all impulses, in J: negative, as friction and impacts take energy, but for the pushing apart."""
 
     @property
     def uncertified(self) -> NDArray[np.bool_]:
         """True where the residual is above 1e-6 m/s (1e-4 in single precision), or the penetration above 1 mm."""
-        return ~((self.residual <= _RESIDUAL[self.residual.dtype.name]) & (self.penetration <= _PENETRATION))
+        return np.asarray(~certified(self.residual, self.penetration, self.residual.dtype.name))
 
     def __repr__(self) -> str:
         worst = (float(np.nanmax(x, initial=0.0)) for x in (self.residual, self.penetration))
@@ -68,6 +73,11 @@ class Certificate:
         )
 
 
+def certified(residual: Any, penetration: Any, dtype: str) -> Any:
+    """Return where steps can be relied on, for arrays of any library."""
+    return (residual <= RESIDUAL[dtype]) & (penetration <= _PENETRATION)
+
+
 class ContactRecord:
     """The arrays of contacts of one rollout, and their parts."""
 
@@ -75,15 +85,19 @@ class ContactRecord:
         contacts = robot.contacts
         assert contacts is not None
         self._nc, self.names = len(contacts.pairs), tuple(c.name for c in contacts.pairs)
-        width = 3 * self._nc + (robot.nv if contacts.limited else 0)
-        self._batch = p.batch
+        self._turning, self._blocks = contacts.turning, contacts.blocks
+        width = 3 * self._blocks + (robot.nv if contacts.limited else 0)
+        self._batch, self.dt = p.batch, p.dt
         self.pushes = np.zeros((p.count, p.rows, width), p.dtype)
         self.certificates = np.zeros((p.count, p.rows, 3), p.dtype)
-        self._surfaces = shared_rows(surfaces(robot, p.batch, settings).astype(p.dtype), p.batch)
+        given = surfaces(robot, p.batch, settings)
+        self.surfaces = np.broadcast_to(given, (*p.batch, 3 * self._nc)).reshape((*p.batch, self._nc, 3))
+        self._surfaces = shared_rows(given.astype(p.dtype), p.batch)
         self._limits = np.concatenate([robot.lower, robot.upper]).astype(p.dtype)
         self._first = np.zeros((p.count, width), p.dtype)
         if settings.impulses is not None:
-            self._first[:, : 3 * self._nc] = _start(settings.impulses, p.batch, self._nc).reshape(p.count, -1)
+            start = first_impulses(settings.impulses, p.batch, self._nc, self._blocks).reshape(p.count, -1)
+            self._first[:, : start.shape[1]] = start
 
     @property
     def arrays(self) -> dict[str, AnyArray]:
@@ -97,7 +111,9 @@ class ContactRecord:
         """Return the record of some trajectories, by their numbers; the shape of these is that of the new batch."""
         found = ContactRecord.__new__(ContactRecord)
         found._nc, found.names, found._batch = self._nc, self.names, order.shape
+        found._turning, found._blocks = self._turning, self._blocks
         found._surfaces, found._limits, found._first = self._surfaces, self._limits, self._first
+        found.dt, found.surfaces = self.dt, self.surfaces.reshape(-1, self._nc, 3)[order]
         found.pushes, found.certificates = (x[order.reshape(-1)] for x in (self.pushes, self.certificates))
         return found
 
@@ -108,9 +124,17 @@ class ContactRecord:
         return found.reshape(*self._batch, *found.shape[1:-1], self._nc, 3)
 
     @property
+    def moments(self) -> AnyArray:
+        """Moments of contacts, (..., rows, contacts, 3); zero without torsional and rolling friction."""
+        found = np.zeros((*self.pushes.shape[:-1], self._nc, 3), self.pushes.dtype)
+        own = self.pushes[..., 3 * self._nc : 3 * self._blocks]
+        found[..., list(self._turning), :] = own.reshape(*own.shape[:-1], -1, 3)
+        return found.reshape(*self._batch, *found.shape[1:])
+
+    @property
     def stops(self) -> AnyArray | None:
         """Impulses of stops, (..., rows, nv)."""
-        found = self.pushes[..., 3 * self._nc :]
+        found = self.pushes[..., 3 * self._blocks :]
         return found.reshape(*self._batch, *found.shape[1:]) if found.shape[-1] else None
 
     @property
@@ -120,13 +144,17 @@ class ContactRecord:
         return Certificate(found[..., 0], found[..., 1], found[..., 2])
 
 
-def _start(given: Any, batch: tuple[int, ...], count: int) -> AnyArray:
-    """Return the impulses from which the solver of the first step begins, (..., contacts, 3)."""
+def first_impulses(given: Any, batch: tuple[int, ...], count: int, blocks: int | None = None) -> AnyArray:
+    """Return the impulses from which the solver of the first step begins, (..., contacts, 3).
+
+    If there are more `blocks` than contacts, moments may stand behind the impulses.
+    """
+    counts = (count,) if blocks is None else (count, blocks)
     try:
         x = np.asarray(given, float)
-        if x.shape[-2:] != (count, 3) or not np.isfinite(x).all():
+        if x.shape[-2:] not in [(n, 3) for n in counts] or not np.isfinite(x).all():
             raise ValueError
-        return np.broadcast_to(x, (*batch, count, 3))
+        return np.broadcast_to(x, (*batch, *x.shape[-2:]))
     except (TypeError, ValueError):
         raise ArgumentError(
             f"rollout: contact_impulses must be finite numbers of shape (..., {count}, 3), three for each contact; "
@@ -155,22 +183,68 @@ def require_contacts(
             raise ArgumentError(f"rollout of {robot.name!r}, which has contacts: {what} is not supported{advice}")
 
 
-def surfaces(robot: Robot, batch: tuple[int, ...], settings: ContactSettings) -> AnyArray:
-    """Return friction, restitution and ground height of each contact, (..., 3 contacts)."""
+def surfaces(
+    robot: Robot, batch: tuple[int, ...], settings: ContactSettings,
+    named: tuple[str, str] = ("rollout: contact_friction", "rollout: ground_height"),
+) -> AnyArray:  # fmt: skip
+    """Return friction, restitution and ground height of each contact, (..., 3 contacts); messages use the names."""
     contacts = robot.contacts
     assert contacts is not None
     pairs = contacts.pairs
     ground = 0.0 if contacts.ground is None else contacts.ground.height
     usual = np.array([[c.friction, c.restitution, ground] for c in pairs])
-    friction = _each(settings.friction, "contact_friction", usual[:, 0], batch)
-    height = _each(settings.height, "ground_height", usual[:, 2], batch)
+    varied = settings.friction
+    if varied is None and robot.variation is not None and robot.variation.varies("contact_friction"):
+        varied = robot.variation.full()["contact_friction"]
+    friction = _each(varied, named[0], usual[:, 0], batch)
+    height = _each(settings.height, named[1], usual[:, 2], batch)
     if not (friction >= 0.0).all():
-        raise ArgumentError("rollout: contact_friction must not be negative")
+        raise ArgumentError(f"{named[0]} must not be negative")
     if settings.height is not None and contacts.ground is None:
-        raise ArgumentError(f"rollout: ground_height is given, but {robot.name!r} has no contacts with the ground")
+        raise ArgumentError(f"{named[1]} is given, but {robot.name!r} has no contacts with the ground")
     both = np.broadcast_arrays(friction, np.broadcast_to(usual[:, 1], friction.shape), height)
     found = np.stack(both, axis=-1)
     return found.reshape(*found.shape[:-2], 3 * len(pairs))
+
+
+def surfaces_elsewhere(robot: Robot, where: str, friction: Any, height: Any) -> Any:
+    """Return the same as (..., contacts, 3), where friction or height is an array of another library.
+
+    Its numbers may not be known yet; they are checked where they are.
+    """
+    found = surfaces(robot, (), ContactSettings()).reshape(-1, 3)
+    for column, (name, x) in enumerate({"friction": friction, "restitution": None, "height": height}.items()):
+        if x is None:
+            continue
+        if not hasattr(x, "ndim"):
+            x = np.asarray(x, float)
+        if x.ndim and x.shape[-1] not in (1, len(found)):
+            raise ArgumentError(
+                f"{where}: {name} has shape {tuple(x.shape)}; give a number, or (..., {len(found)}) with one for each "
+                "contact, or (..., 1) with one for all"
+            )
+        _require_numbers(where, name, x)
+        unit = np.zeros((len(robot.contacts.pairs), 3))  # type: ignore[union-attr]
+        unit[:, column] = 1.0
+        found = _constant(found, x) * _constant(1.0 - unit, x) + (x[..., None] if x.ndim else x) * _constant(unit, x)
+    return found
+
+
+def _require_numbers(where: str, name: str, x: Any) -> None:
+    """Raise if friction or a height has numbers that it cannot have; a library that traces has none yet."""
+    try:
+        known = np.asarray(x.detach() if hasattr(x, "detach") else x)
+    except (TypeError, ValueError, RuntimeError):
+        return
+    if known.dtype.kind in "biuf" and not np.isfinite(known).all():
+        raise ArgumentError(f"{where}: {name} must be finite")
+    if known.dtype.kind in "if" and name == "friction" and (known < 0.0).any():
+        raise ArgumentError(f"{where}: friction must not be negative")
+
+
+def _constant(a: Any, like: Any) -> Any:
+    """Return a NumPy array as one that an array of another library can be multiplied with."""
+    return like.new_tensor(a) if hasattr(like, "new_tensor") and isinstance(a, np.ndarray) else a
 
 
 def _each(given: Any, name: str, usual: AnyArray, batch: tuple[int, ...]) -> AnyArray:
@@ -180,10 +254,10 @@ def _each(given: Any, name: str, usual: AnyArray, batch: tuple[int, ...]) -> Any
     try:
         x = np.asarray(given, float)
     except (TypeError, ValueError):
-        raise ArgumentError(f"rollout: {name} is not an array of numbers: {given!r}") from None
+        raise ArgumentError(f"{name} is not an array of numbers: {given!r}") from None
     n = len(usual)
     if not np.isfinite(x).all():
-        raise ArgumentError(f"rollout: {name} must be finite")
+        raise ArgumentError(f"{name} must be finite")
     try:
         if x.ndim == 0:
             return np.broadcast_to(x, (n,))
@@ -194,7 +268,7 @@ def _each(given: Any, name: str, usual: AnyArray, batch: tuple[int, ...]) -> Any
             raise ValueError
     except ValueError:
         raise ArgumentError(
-            f"rollout: {name} has shape {x.shape}; give a number, or (..., {n}) with one for each contact, or (..., 1) "
+            f"{name} has shape {x.shape}; give a number, or (..., {n}) with one for each contact, or (..., 1) "
             f"with one for all, where ... is the batch {batch}"
         ) from None
-    return full if math.prod(x.shape[:-1]) > 1 else np.broadcast_to(x.reshape(x.shape[-1]), (n,))
+    return full if math.prod(x.shape[:-1]) != 1 else np.broadcast_to(x.reshape(x.shape[-1]), (n,))

@@ -368,6 +368,7 @@ def _require_smooth(result: Result, source: MotionSource, what: str) -> None:
     options, robot, drives = source.options, source.robot, source.drives
     kind = type(getattr(drives, "function", None)).__name__
     reasons = {
+        f"{robot.name!r} has contacts; robot.contact_step has derivatives": robot.contacts is not None,
         f"{robot.name!r} has loops, which are kept closed by an iteration; robot.rollout(..., drift='baumgarte') has "
         "derivatives": bool(robot.nc or options.switches),
         f"the method {options.method!r} has none; the explicit methods have, such as 'dormand-prince-8'": (

@@ -50,6 +50,7 @@ class SimulationOptions:
     native: bool | None = None
     drift: str | tuple[float, float] = "project"
     switches: tuple[Switch, ...] = ()
+    contacts: str | None = None
 
     def __post_init__(self) -> None:
         self._check_method()

@@ -18,7 +18,7 @@ from .rollout_events import Crossings, some_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
-    from .contact_record import Certificate, ContactRecord
+    from .contact_record import Certificate, ContactRecord, ContactSettings
     from .rollout_arguments import Plan
 
 __all__ = ["Rollout", "Source"]
@@ -35,6 +35,8 @@ class Source:
     limits: str = "ignore"
     ended: int = 0
     """The number of trajectories that an event has ended."""
+    contact: ContactSettings | None = None
+    """The arguments about contacts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class Rollout:
     """The robot and the arguments, for derivatives; None for some trajectories of a larger rollout."""
 
     contacts: ContactRecord | None = field(default=None, repr=False)
-    """What is kept of contacts; None for a robot without."""
+    """Impulses and certificates of contacts; None for a robot without."""
 
     @property
     def contact_impulses(self) -> AnyArray:
@@ -75,6 +77,22 @@ class Rollout:
         contacts are those of `robot.contacts.pairs`, in that order.
         """
         return self._contacts("contact_impulses").impulses
+
+    @property
+    def contact_forces(self) -> AnyArray:
+        """Mean forces of the step before each kept state, in N: (..., rows, contacts, 3), as `contact_impulses`."""
+        record = self._contacts("contact_forces")
+        return np.asarray(record.impulses / record.dt)
+
+    @property
+    def contact_surfaces(self) -> AnyArray:
+        """Friction, restitution and ground height of the contacts of each trajectory, (..., contacts, 3)."""
+        return self._contacts("contact_surfaces").surfaces
+
+    @property
+    def contact_moments(self) -> AnyArray:
+        """Moments of torsional and rolling friction in the same step, in N m s: (..., rows, contacts, 3)."""
+        return self._contacts("contact_moments").moments
 
     @property
     def stop_impulses(self) -> AnyArray | None:
@@ -134,7 +152,8 @@ class Rollout:
         `kd` and `target` (in the tangent), where these were given, and `dt`; `wrt` names some of them. Each belongs to
         one trajectory, and has the shape of the batch: sum those of an argument that trajectories share. A `tau` that
         is constant has one gradient for all steps, a table has one for each. The fields of a robot's parameters that
-        vary are arguments, too, such as `inertia` (..., n, 10).
+        vary are arguments, too, such as `inertia` (..., n, 10), and with contacts `contact_friction` and
+        `ground_height` (..., contacts).
 
         The steps are taken again, and gone back through, in native code. That takes about three times as long as the
         rollout, and some megabytes per thread.

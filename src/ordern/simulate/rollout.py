@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,68 +26,45 @@ from .integrators.native import Closing, FixedLoop
 from .memory import machine_memory
 from .policies import Policy, controlled
 from .rolled import Rollout, Source
-from .rollout_arguments import flat_rows, plan, shared_rows, whole_number
+from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
 from .rollout_events import crossings, new_marks, watched_events
 
 if TYPE_CHECKING:
     from ..gpu.rollout import DeviceLoop
     from ..robot import Robot
 
-__all__ = ["Rollout", "rollout"]
+__all__ = ["Rollout", "rollout", "steps_between"]
 
 
 _LIMITS = ("ignore", "bounce")
 _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
 _STORED = ("q", "v", "pushes", "certificate")
-"""What is stored of each trajectory; the last two are of robots with contacts."""
+"""The arrays that are stored of each trajectory; the last two are of robots with contacts."""
 _PIECE_NS = 2e8
 """One call of machine code takes about this long, so that the run can be interrupted."""
 
 
 def rollout(
-    robot: Robot,
-    q0: ArrayLike,
-    v0: ArrayLike,
-    tau: ArrayLike | None,
-    steps: int | None,
-    dt: float,
-    *,
-    method: str = "semi-implicit-euler",
-    every: int = 1,
-    feedback: Any = None,
-    policy: Any = None,
-    hold: int = 1,
-    noise: Any = None,
-    seed: Any = 0,
-    external: Any = None,
-    dynamics: str | None = None,
-    smoothing: float = 0.01,
-    drift: str = "baumgarte",
-    limits: str = "ignore",
-    restitution: float = 0.0,
-    events: Any = None,
-    threads: int | None = None,
-    out: tuple[AnyArray, AnyArray] | None = None,
-    progress: Progress = None,
-    device: str | None = None,
-    contact_friction: Any = None,
-    ground_height: Any = None,
-    contact_impulses: Any = None,
-) -> Rollout:
+    robot: Robot, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None, steps: int | None, dt: float, *,
+    method: str = "semi-implicit-euler", every: int = 1, feedback: Any = None, policy: Any = None, hold: int = 1,
+    noise: Any = None, seed: Any = 0, external: Any = None, dynamics: str | None = None, smoothing: float = 0.01,
+    drift: str = "baumgarte", limits: str = "ignore", restitution: float = 0.0, events: Any = None,
+    threads: int | None = None, out: tuple[AnyArray, AnyArray] | None = None, progress: Progress = None,
+    device: str | None = None, contact_friction: Any = None, ground_height: Any = None, contact_impulses: Any = None,
+) -> Rollout:  # fmt: skip
     """See `Robot.rollout`."""
     require_progress(progress)
     place = PLACE.device if device is None else device
     choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
     settings = ContactSettings(contact_friction, ground_height, contact_impulses)
-    refused = {"dynamics": dynamics is not None, "device": place is not None and is_gpu(place, "rollout")}
-    require_contacts(robot, settings, method, limits, {**refused, "events": events is not None})
+    refused = {"dynamics": dynamics is not None, "events": events is not None}
+    require_contacts(robot, settings, method, limits, refused)
     hold = whole_number("hold", hold, 1)
     if threads is not None:
         threads = whole_number("threads", threads, 1)
     p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift)
-    if robot.contacts is not None:  # feedback is implicit: kd v and kp h v at the end of the step
-        p = replace(p, gains=(p.gains[0], p.gains[1] + p.dt * p.gains[0]))
+    p = with_implicit_gains(robot, p)
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
     limited = () if limits == "ignore" else _limited(robot, p.q, restitution)
     names, watched = watched_events(robot, events, p)
@@ -100,22 +77,19 @@ def rollout(
     def rolled(forces: AnyArray | None = None) -> Rollout:
         found = crossings(names, watched, marks, robot, p) if names else None
         ended = 0 if found is None else int((found.stopped >= 0).sum())
-        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended), record)
+        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended, settings), record)
 
     if robot.nv == 0 or p.count == 0:
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]
         return rolled()
-    closing = _closing(robot, dynamics, p.q) if robot.nc and drift == "project" else None
+    closing = _closing(robot, dynamics, p.q) if robot.nc and drift == "project" and record is None else None
     loop: FixedLoop | DeviceLoop
     if is_gpu(place, "rollout"):
-        from .rollout_device import device_loop, device_parameters
-
         _require_plain_steps(robot, closing is not None, limits, names)
-        how = method, dynamics, p.dtype, p.given
-        loop, parameters = device_loop(robot, *how, place), device_parameters(robot, *how)
+        loop, parameters = _loop_there(robot, p, (method, dynamics), place)
     else:
-        given = robot, method, dynamics, p.dtype.name, feedback is not None, external is not None
-        loop = FixedLoop.of(*given, closing, limited, watched)
+        given = method, dynamics, p.dtype.name, feedback is not None, external is not None
+        loop = FixedLoop.of(robot, *given, closing, limited, watched)
         parameters = loop.parameters(robot)
     arrays = {
         **p.arrays,
@@ -135,6 +109,34 @@ def rollout(
     return rolled(forces.reshape(v_out.shape))
 
 
+def steps_between(
+    robot: Robot, p: Plan, settings: ContactSettings, start: Mapping[str, AnyArray], span: tuple[int, int, int],
+    threads: int | None,
+) -> dict[str, AnyArray]:  # fmt: skip
+    """Take some steps of a rollout with contacts: `span` has the first, their number, and which are kept.
+
+    `start` has the positions, velocities and impulses from which the first one begins. Return kept states and impulses,
+    (trajectories, rows, n), beginning with the start.
+    """
+    first, steps, every = span
+    part = replace(p, steps=steps, every=every)
+    record = ContactRecord(robot, part, settings)
+    given = robot, p.method, p.dynamics, p.dtype.name, "goal" in p.given, "external" in p.given
+    loop = FixedLoop.of(*given, None, (), watched_events(robot, None, part)[1])
+    states = {x: np.empty((p.count, part.rows, n), p.dtype) for x, n in (("q", robot.nq), ("v", robot.nv))}
+    arrays = {
+        **part.arrays,
+        **{f"{x}_out": states[x] for x in states},
+        "parameters": shared_rows(loop.parameters(robot), p.batch),
+        "marks": new_marks(0, robot, part),
+        **record.arrays,
+        **start,
+    }
+    tables = {name: x if x.shape[1] == 1 else x[:, first : first + steps] for name, x in p.tables.items()}
+    _go(loop, arrays, tables, (steps, every), threads)
+    return {**states, "pushes": record.pushes}
+
+
 def _go(
     loop: FixedLoop | DeviceLoop, arrays: dict[str, AnyArray], tables: dict[str, AnyArray], counts: tuple[int, int],
     threads: int | None, told: Callable[[float], Any] | None = None, begun: int = 0,
@@ -146,6 +148,14 @@ def _go(
     loop.run(arrays, tables, *counts)
     if told is not None:
         told(1.0)
+
+
+def _loop_there(robot: Robot, p: Plan, how: tuple[str, str | None], place: Any) -> tuple[DeviceLoop, AnyArray]:
+    """Return the compiled steps of a robot on a GPU, and the numbers of a varied robot for them."""
+    from .rollout_device import device_loop, device_parameters
+
+    given = *how, p.dtype, p.given
+    return device_loop(robot, *given, place), device_parameters(robot, *given)
 
 
 def _require_plain_steps(robot: Robot, projects: bool, limits: str, events: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "require_one_reading",
     "shared_rows",
     "whole_number",
+    "with_implicit_gains",
 ]
 
 _DRIFTS = ("baumgarte", "project")
@@ -132,6 +134,11 @@ def plan(
         *(q, v, timed, frozenset(read), by_rows, gains, steps, dt, every, batch, dtype),
         *(method, dynamics, smoothing, drift),
     )
+
+
+def with_implicit_gains(robot: Robot, p: Plan) -> Plan:
+    """Return a plan for steps with contacts, whose feedback is implicit: kd v and kp h v at the end of the step."""
+    return p if robot.contacts is None else replace(p, gains=(p.gains[0], p.gains[1] + p.dt * p.gains[0]))
 
 
 def _precision(robot: Robot, given: tuple[AnyArray, ...], dt: float, steps: int) -> np.dtype[Any]:

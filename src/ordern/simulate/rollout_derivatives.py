@@ -16,12 +16,13 @@ from ..arguments import AnyArray, names_of
 from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
-from ..model.checks import require_no_contacts
 from ..model.parameter_fields import FIELDS, hint_of_motion
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
+from .contact_derivatives import CONTACT_NAMES, contact_gradient, contact_rates, contact_sizes
+from .contact_record import ContactSettings, require_contacts
 from .integrators.native_derivatives import GradientLoop, SensitivityLoop
 from .rolled import Source
-from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number
+from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -46,6 +47,8 @@ _USUAL: dict[str, Any] = {"method": "semi-implicit-euler", "every": 1, "feedback
     "drift": "baumgarte",
 }
 """The settings of rollouts that have derivatives, and their defaults."""
+_CONTACT = ("contact_friction", "ground_height", "contact_impulses")
+"""Those of robots with contacts."""
 
 
 def rollout_vjp(
@@ -67,9 +70,12 @@ def rollout_jvp(
 def _source(robot: Robot, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Source:
     """Return the arguments of a rollout that is not computed itself."""
     for name in settings:
-        if name not in _USUAL:
-            raise unknown_name("setting of a rollout that has derivatives", name, _USUAL)
-    return Source(robot, plan(robot, *arguments, **_USUAL | settings))
+        if name not in (*_USUAL, *_CONTACT):
+            raise unknown_name("setting of a rollout that has derivatives", name, (*_USUAL, *_CONTACT))
+    contact = ContactSettings(*(settings.pop(x, None) for x in _CONTACT))
+    require_contacts(robot, contact, settings.get("method", _USUAL["method"]), "ignore", {})
+    p = plan(robot, *arguments, **_USUAL | settings)
+    return Source(robot, with_implicit_gains(robot, p), contact=contact)
 
 
 def gradient(
@@ -96,6 +102,9 @@ def gradient(
         "wq": _rows_of(p, "q", q, robot.nq if by_numbers else robot.nv),
         "wv": _rows_of(p, "v", v, robot.nv),
     }
+    if robot.contacts is not None and robot.nv and p.count:
+        found = contact_gradient(source, weights, by_numbers, threads, ends, _CHANGED)
+        return _named("Gradient", names)(*(found[name] for name in names))
     out, results = _outputs(source, names)
     if robot.nv and p.count:
         loop = GradientLoop.of(
@@ -133,6 +142,12 @@ def sensitivity(
             raise ArgumentError(f"jvp: the tangent of {name} has shape {x.shape}; its last dimensions must be {core}")
         tables[name] = x.reshape(*x.shape[: x.ndim - len(core)], *(_rows(p, name) or (1,)), math.prod(sizes[name]))
     batch = _broadcast(p.batch, [x.shape[:-2] for x in tables.values()])
+    if robot.contacts is not None and robot.nv and p.count:
+        dq, dv = (np.zeros((*batch, p.rows, robot.nv), p.dtype) for _ in range(2))
+        along = {name: x.astype(p.dtype) for name, x in given.items()}
+        for row, x, y in contact_rates(source, along, batch, threads, ends, _CHANGED):
+            dq[..., row, :], dv[..., row, :] = x, y
+        return _named("Rates", ("q", "v"))(dq, dv)
     wide = replace(p, batch=batch)
     rates: dict[str, AnyArray | None] = {f"{_TABLES.get(name, name)}_rate": None for name in (*_ALL, "parameters")}
     rates |= {
@@ -188,7 +203,6 @@ def _number_rates(robot: Robot, loop: SensitivityLoop, fields: Mapping[str, AnyA
 
 def _require_smooth(source: Source, what: str) -> None:
     """Raise if a rollout has no derivatives, and say why."""
-    require_no_contacts(source.robot, f"{what}")
     p = source.plan
     if source.steering:
         raise ArgumentError(
@@ -222,8 +236,10 @@ def _names(source: Source, wrt: str | Sequence[str] | None, what: str = "`wrt`")
     known = [x for x in _ALL if fed or x not in (*_GAINS, "target")]
     known = [x for x in known if x != "external" or "external" in p.given]
     known += [] if variation is None else variation.masks
+    known += contact_sizes(source.robot)
     if wrt is None:
-        return tuple(x for x in known if x != "tau" or "tau" in p.given)
+        given = {*p.given, *(source.contact.given if source.contact else ())}
+        return tuple(x for x in known if x not in ("tau", *CONTACT_NAMES) or x in given)
     names = names_of(wrt, "vjp: `wrt`")
     for name in names:
         if name not in known:
@@ -244,7 +260,7 @@ def _sizes(source: Source) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = dict.fromkeys(_ALL, (nv,))
     variation = source.robot.variation
     fields = {} if variation is None else {field: mask.shape for field, mask in variation.masks.items()}
-    return {**found, "external": (bodies, 6), "dt": (), **fields}
+    return {**found, "external": (bodies, 6), "dt": (), **fields, **contact_sizes(source.robot)}
 
 
 def _outputs(source: Source, names: Sequence[str]) -> tuple[dict[str, AnyArray | None], dict[str, AnyArray]]:

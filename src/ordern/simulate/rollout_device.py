@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from ..gpu.program import viewed
 from ..gpu.rollout import LOADS, DeviceLoop
 from ..kernel.arguments import broadcast_named, external_forces
 from ..kernel.bound import bound
-from ..model.checks import require_no_contacts
+from ..model import core_size
+from ..records import dataclass
+from .contact_record import ContactSettings, first_impulses, require_contacts, surfaces
 from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
@@ -54,7 +56,8 @@ def device_loop(
         kind = loop_kind("rollout", method)
         return DeviceLoop(robot, requests, lambda m, q, v: fixed_step(m, steps, q, v), kind, dtype, found)
 
-    key = ("rollout on a device", found, method, dynamics, dtype.name, feedback, external)
+    contacts = "" if robot.contacts is None else robot.contacts.digest
+    key = ("rollout on a device", found, method, dynamics, dtype.name, feedback, external, contacts)
     return robot._kernels.shared(key, make)
 
 
@@ -70,7 +73,8 @@ def device_parameters(
     return np.concatenate([*parts, np.zeros((*numbers.shape, 0), dtype)], axis=-1)
 
 
-class DeviceRollout(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class DeviceRollout:
     """Trajectories as arrays on a GPU; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
 
     q: Any
@@ -79,6 +83,17 @@ class DeviceRollout(NamedTuple):
     """Velocities, of shape (..., 1 + steps // every, nv)."""
     t: AnyArray
     """Times since the start, as a NumPy array."""
+    contact_impulses: Any = None
+    """Impulses of contacts, of shape (..., rows, contacts, 3), as those of `Rollout`; None without contacts. Behind
+    them is a row of moments for each contact with torsional or rolling friction."""
+    stop_impulses: Any = None
+    """Impulses of joint limits, of shape (..., rows, nv); None without."""
+    certificate: Any = None
+    """Of shape (..., rows, 3): the largest residual in m/s and penetration in m since the kept state before, and the
+    work of all impulses in J; None without contacts."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.q, self.v, self.t))
 
 
 _REFUSED = ("policy", "noise", "events", "progress", "out")
@@ -86,10 +101,12 @@ _REFUSED = ("policy", "noise", "events", "progress", "out")
 
 def rollout_there(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: float, *, method: str, every: int, feedback: Any,
-    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, **settings: Any,
+    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, contact_friction: Any = None,
+    ground_height: Any = None, contact_impulses: Any = None, **settings: Any,
 ) -> DeviceRollout:  # fmt: skip
     """Return trajectories for arrays on a GPU, of CuPy or `ordern.gpu`: see `Robot.rollout`."""
-    require_no_contacts(robot, "rollout on a GPU")
+    touching = ContactSettings(contact_friction, ground_height, contact_impulses)
+    require_contacts(robot, touching, method, limits, {"dynamics": dynamics is not None})
     for name in _REFUSED:
         if settings.get(name) is not None:
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is on a GPU")
@@ -117,11 +134,48 @@ def rollout_there(
     assert library is not None
     device = library.device(next(x for x in given.values() if not is_here(x)))
     numbers = [positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`"), 0.0, 0.0, 1.0]
+    if robot.contacts is not None:  # feedback is implicit, as in `rollout`
+        gains = gains[0], gains[1] + dt * gains[0]
+        cores = {"q0": 1, "v0": 1, "external": 3}
+        parts = {name: x.shape[: len(x.shape) - cores.get(name, 2)] for name, x in given.items()}
+        batch = broadcast_named("rollout: the batch shapes of the arguments", {**parts, "robot": robot.batch_shape})
+        given |= _touching(robot, library, batch, touching)
     given["numbers"] = np.concatenate([numbers, *gains])
     if "target" in given:
         given["goal"] = given.pop("target")
-    q, v = steps_there(robot, library, device, given, (method, dynamics), steps, every)
-    return DeviceRollout(q, v, dt * every * np.arange(1 + steps // every))
+    found = steps_there(robot, library, device, given, (method, dynamics), steps, every)
+    return _rolled(robot, found, dt * every * np.arange(1 + steps // every))
+
+
+def _touching(robot: Robot, library: Library, batch: tuple[int, ...], settings: ContactSettings) -> dict[str, Any]:
+    """Return the arguments about contacts; friction and heights are checked here, also those of arrays on a GPU."""
+    assert robot.contacts is not None
+    count, impulses = core_size(robot, "contact_impulses") // 3, settings.impulses
+    here = (None if x is None or is_here(x) else library.fetched(x) for x in (settings.friction, settings.height))
+    friction, height = (x if y is None else y for x, y in zip((settings.friction, settings.height), here, strict=True))
+    if impulses is None:
+        impulses = np.zeros((count, 3))
+    elif is_here(impulses):
+        start = first_impulses(impulses, batch, len(robot.contacts.pairs), count)
+        impulses = np.zeros((*start.shape[:-2], count, 3))
+        impulses[..., : start.shape[-2], :] = start
+    elif tuple(impulses.shape[-2:]) != (count, 3):
+        raise ArgumentError(f"rollout: contact_impulses has shape {tuple(impulses.shape)}; give (..., {count}, 3)")
+    return {
+        "pushes0": impulses.reshape(*impulses.shape[:-2], 3 * count),
+        "surfaces": surfaces(robot, batch, ContactSettings(friction, height)),
+        "stops0": np.zeros(robot.nv),
+        "limits": np.concatenate([robot.lower, robot.upper]),
+    }
+
+
+def _rolled(robot: Robot, found: Mapping[str, Any], t: AnyArray) -> DeviceRollout:
+    """Return the trajectories with what is kept of contacts."""
+    if "pushes" not in found:
+        return DeviceRollout(found["q"], found["v"], t)
+    pushes = found["pushes"]
+    impulses = pushes.reshape((*tuple(pushes.shape)[:-1], pushes.shape[-1] // 3, 3))
+    return DeviceRollout(found["q"], found["v"], t, impulses, found.get("stops"), found["certificate"])
 
 
 def _given(robot: Robot, named: dict[str, Any]) -> dict[str, Any]:
@@ -146,11 +200,16 @@ def steps_there(
     robot: Robot, library: Library, device: Device, given: Mapping[str, Any], how: tuple[str, str | None], steps: int,
     every: int, together: bool = False,
 ) -> Any:  # fmt: skip
-    """Return the states (q, v) of all trajectories as arrays of a library, or `together` as one array (q, v).
+    """Return what is stored of all trajectories, by name, as arrays of a library; `together` one array with (q, v).
 
-    `given` has "q0", "v0" and "numbers" with one dimension for a trajectory, and the loads with one more, for steps.
+    `given` has "q0", "v0" and "numbers" with one dimension for a trajectory, and the loads with one more, for steps;
+    with contacts, it has "pushes0", "stops0", "surfaces" and "limits" as well.
     """
     cores = {"q0": 1, "v0": 1, "numbers": 1, "tau": 2, "external": 3, "goal": 2}
+    touching = dict.fromkeys(("pushes0", "stops0", "surfaces", "limits"), 1)
+    if robot.contacts is not None and not touching.keys() <= given.keys():
+        raise ArgumentError(f"rollout of {robot.name!r}, which has contacts: these arrays are not supported on a GPU")
+    cores |= touching
     given = {"tau": np.zeros((1, robot.nv)), **given}
     views = dict(zip(given, viewed(library, device, "rollout", given, [cores[x] for x in given]), strict=True))
     dtype, names = views["q0"].dtype, frozenset(given)
@@ -166,21 +225,28 @@ def steps_there(
         words[name], words[f"{name}_stride"] = view.address, _between(name, view, shapes[name], batch)
         if name in LOADS and view.shape[view.ndim - cores[name]] > 1:
             words[f"{name}_step"] = math.prod(view.shape[view.ndim - cores[name] + 1 :])
-    rows, nq, nv = 1 + steps // every, robot.nq, robot.nv
-    if together:
-        both = library.empty((*batch, rows, nq + nv), dtype, device)
-        at, outs, sizes = [library.view(both, device, "rollout", "out").address], (both,), (nq + nv, nq + nv)
-        at.append(at[0] + nq * dtype.itemsize)
-    else:
-        outs = tuple(library.empty((*batch, rows, n), dtype, device) for n in (nq, nv))
-        at, sizes = [library.view(x, device, "rollout", "out").address for x in outs], (nq, nv)
-    for name, address, n in zip("qv", at, sizes, strict=True):
-        words |= {f"{name}_out": address, f"{name}_stride": rows * n, f"{name}_row": n}
+    rows, nq = 1 + steps // every, robot.nq
+    sizes = {"both": nq + robot.nv} if together else {"q": nq, "v": robot.nv}
+    sizes |= {name: n for name, n in _contact_sizes(robot).items() if n}
+    outs = {name: library.empty((*batch, rows, n), dtype, device) for name, n in sizes.items()}
+    for name, x in outs.items():
+        address = library.view(x, device, "rollout", "out").address
+        for part, shift in (("q", 0), ("v", nq)) if name == "both" else ((name, 0),):
+            words[f"{part}_out"] = address + shift * dtype.itemsize
+            words |= {f"{part}_stride": rows * sizes[name], f"{part}_row": sizes[name]}
     if words["n"]:
         with device:
             loop.launch(words, library.stream(device))
-    found = tuple(library.done(list(views.values()), x, device) for x in outs)
-    return found[0] if together else found
+    found = {name: library.done(list(views.values()), x, device) for name, x in outs.items()}
+    return found["both"] if together else found
+
+
+def _contact_sizes(robot: Robot) -> dict[str, int]:
+    """Return the numbers that are stored of contacts, by name; none for a robot without."""
+    if robot.contacts is None:
+        return {}
+    stops = robot.nv if robot.contacts.limited else 0
+    return {"pushes": core_size(robot, "contact_impulses"), "stops": stops, "certificate": 3}
 
 
 def _between(name: str, view: View, own: tuple[int, ...], batch: tuple[int, ...]) -> int:

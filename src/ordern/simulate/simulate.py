@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, array
 from ..errors import ArgumentError
-from ..model.checks import require_no_contacts
 from ..model.parameter_sets import part
 from ..screen.progress import reported
 from .arguments import initial_state, integrator_for, report_times, require_end, run_key
 from .constraints.limits import Stop, limit_stops
 from .constraints.loop_rows import LoopMechanism, LoopRows
 from .constraints.start import assembled, closed_start
+from .contacts.choosing import contacts_of, with_usual
 from .forces import External, applied
 from .integrators.native import Closing, kept
 from .integrators.tableaus import TABLEAUS
@@ -47,7 +47,7 @@ def simulate(
     **keywords: Any,
 ) -> Any:
     """See `Robot.simulate`; the keywords are those of `SimulationOptions`."""
-    require_no_contacts(robot, "simulate")
+    keywords = with_usual(robot, keywords)
     if robot.batch_shape:
         return _each_set(robot, q0, v0, tau, until, external, keywords)
     began = time.perf_counter()
@@ -76,6 +76,9 @@ def simulate(
         pull=options.pull,
         switched=bool(options.switches),
     )
+    touching = contacts_of(robot, options.contacts)
+    if touching is not None:
+        problem.touch_by(touching)
     law = None if constrained else problem.tau.law()
     reasons = _reasons(problem, options, law)
     if constrained:
@@ -89,7 +92,7 @@ def simulate(
     runner = _runner(problem, options, reasons, between, bool(stops) and options.limits == "bounce", law)
     _compile(problem, q, v, stops if options.limits == "bounce" else [])
     parts = {"loops": [robot.loop_digest, [[x.name, x.lower, x.upper] for x in robot.loops]]}
-    result = drive(problem, options, (q, v), span, stops, runner, parts, began)
+    result = drive(problem, options, (q, v), span, stops, runner, parts, began, touching)
     object.__setattr__(result, "source", MotionSource(robot, *forces, options, span[0] is not None))
     return result
 
@@ -148,7 +151,8 @@ def drive(
 def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
     """Call all functions of the robot that a run needs once, so that the time of the run does not include compiling."""
     drift = problem.drift if problem.constrained else ""
-    key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift, problem.sparing)
+    contacts = "" if problem.touching is None else problem.touching.model
+    key = ("simulate", problem.dynamics_method, len(stops), problem.external.absent, drift, problem.sparing, contacts)
     kept(problem.robot, key, lambda: _use(problem, q, v, stops))
 
 
@@ -191,6 +195,7 @@ def _reasons(problem: Problem, options: SimulationOptions, law: Law | None) -> l
         "tau is a Python function": problem.tau.kind == "function" and law is None,
         "the external forces are a Python function": problem.external.is_function,
         "nothing moves": problem.robot.nv == 0,
+        "contacts are stepped from Python": problem.touching is not None,
     }
     return [reason for reason, holds in found.items() if reason and holds]
 

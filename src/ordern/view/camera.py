@@ -14,7 +14,7 @@ from ..records import dataclass
 from .looks import Looks
 from .skeleton import axis_of
 
-__all__ = ["Camera", "camera_for", "ground_level", "horizontal"]
+__all__ = ["Camera", "camera_for", "ground_plane", "horizontal"]
 
 _FIELD = 0.7
 
@@ -36,6 +36,17 @@ def ground_level(looks: Looks, corners: Array) -> float:
     """Return the height of the ground: at the base, unless the robot reaches below it or floats."""
     low = float((corners @ looks.up).min())
     return low if looks.floats else 0.0 if low > -0.06 * looks.size else low - 0.02 * looks.size
+
+
+def ground_plane(looks: Looks, corners: Array, height: float | None = None) -> tuple[Array, float]:
+    """Return the normal of the ground, and its distance from the origin along it: of the robot's contacts, or level.
+
+    `height` is that of the contacts of a motion, which may differ from the robot's own.
+    """
+    contacts = looks.model.contacts
+    if contacts is None or contacts.ground is None:
+        return looks.up, ground_level(looks, corners)
+    return np.array(contacts.ground.normal), contacts.ground.height if height is None else height
 
 
 def horizontal(up: Array) -> tuple[Array, Array]:

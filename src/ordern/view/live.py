@@ -335,4 +335,4 @@ class Viewer(contextlib.AbstractContextManager["Viewer"]):
 
     def _show_forces(self) -> None:
         if any(self._scene.groups[kind][0].visible for kind in self._stage.force_kinds):
-            self._scene.draw_forces(self._stage.arrows(self._shown))
+            self._scene.draw_forces(self._stage.arrows(self._shown), 0, self._stage.cones(self._shown))

@@ -24,6 +24,8 @@ __all__ = ["Motion", "motion_of", "read_motion", "rest", "thinned"]
 
 Between = Callable[[Array], tuple[Array, Array]]
 _SERIES = ("t", "q", "v", "a", "tau")
+_SAME = 1e-9
+"""Positions that differ by less are the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,10 @@ class Motion:
     tau: Array | None = None
     between: Between | None = None
     """Positions and velocities at any times, if the motion has more than its samples."""
+    contact_forces: Array | None = None
+    """Forces of contacts along their axes, (T, contacts, 3)."""
+    surfaces: Array | None = None
+    """Friction, restitution and ground height of contacts, (contacts, 3)."""
 
     @property
     def duration(self) -> float:
@@ -55,12 +61,22 @@ class Motion:
             q, v = self.between(np.clip(times, self.t[0], self.t[-1]))
         else:
             q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
-        return Motion(times, q, v, a, tau)
+        nearest = None if self.contact_forces is None else self.contact_forces[k + np.rint(part).astype(int)]
+        return Motion(times, q, v, a, tau, None, nearest, self.surfaces)
 
     def rows(self, which: slice | AnyArray) -> Motion:
         """Return some samples: a slice, or indices."""
         v, a, tau = (None if x is None else x[which] for x in (self.v, self.a, self.tau))
-        return Motion(self.t[which], self.q[which], v, a, tau)
+        forces = None if self.contact_forces is None else self.contact_forces[which]
+        return Motion(self.t[which], self.q[which], v, a, tau, None, forces, self.surfaces)
+
+    def still(self, q: Array) -> Motion:
+        """Return a robot at rest at a position, with the contact forces that the motion has there, if it is on it."""
+        if self.contact_forces is None:
+            return rest(q)
+        k = int(np.argmin(np.abs(self.q - q).max(axis=1)))
+        own = np.abs(self.q[k] - q).max() <= _SAME
+        return replace(rest(q), contact_forces=self.contact_forces[k : k + 1] if own else None, surfaces=self.surfaces)
 
     def frames(self, robot: Robot, rate: float) -> Motion:
         """Return the motion at `rate` equal times per second, its last time included."""
@@ -87,6 +103,9 @@ def motion_of(robot: Robot, motion: Any) -> Motion:
             "or a pair (t, q) of arrays of shape (T,) and (T, nq)"
         )
     t = array(given["t"], (None,), "motion: t")
+    if np.ndim(given["q"]) > 2 and np.shape(given["q"])[-2:] == (len(t), robot.nq):
+        batch = np.shape(given["q"])[:-2]
+        raise ArgumentError(f"motion: there are many trajectories, of shape {batch}; choose one, such as run[0]")
     if not len(t) or (np.diff(t) < 0).any():
         raise ArgumentError("motion: t must be the times of at least one position, and must not go back")
     keep = np.r_[np.diff(t) > 0, True]  # of several at one time (an event), the last counts
@@ -96,7 +115,26 @@ def motion_of(robot: Robot, motion: Any) -> Motion:
         if name == "q" or (x.size and not np.isnan(x).all()):  # a series of NaN is not known
             series[name] = array(x, (len(t), size), f"motion: {name}")[keep]
     between = getattr(motion, "at", None)
+    series |= _contacts(robot, motion, keep)
     return Motion(t[keep], **series, between=between if callable(between) else None)
+
+
+def _contacts(robot: Robot, motion: Any, keep: AnyArray) -> dict[str, Any]:
+    """Return the forces of contacts and their surfaces, if the motion has them."""
+    if robot.contacts is None:
+        return {}
+    try:
+        forces = getattr(motion, "contact_forces", None)
+    except ArgumentError:  # a rollout of the robot without contacts
+        forces = None
+    if forces is None:
+        return {}
+    count = len(robot.contacts.pairs)
+    found = {"contact_forces": array(forces, (len(keep), count, 3), "motion: contact_forces")[keep]}
+    surfaces = getattr(motion, "contact_surfaces", None)
+    if surfaces is not None:
+        found["surfaces"] = array(surfaces, (count, 3), "motion: contact_surfaces")
+    return found
 
 
 def read_motion(robot: Robot, path: str | os.PathLike[str]) -> tuple[Motion, tuple[str, ...]]:

@@ -21,7 +21,6 @@ from ..model import BASE
 from .charts import factors, step
 from .closing import closures, loop_data
 from .looks import shades
-from .motion import rest
 from .scene import TOGGLES, Scene
 from .server import start, stop
 from .stage import Stage
@@ -60,7 +59,8 @@ def page(stage: Stage) -> str:
     server = start(stage.robot.name)
     try:
         scene = stage.scene(server, collision=False)
-        scene.draw_forces(stage.arrows(rest(stage.q)))
+        first = stage.motion.still(stage.q)
+        scene.draw_forces(stage.arrows(first), 0, stage.cones(first))
         clock = server.scene.add_frame(_CLOCK, show_axes=False)
         recording = server.get_scene_serializer()
         if stage.moves:
@@ -87,10 +87,10 @@ def _record(stage: Stage, scene: Scene, recording: Any, clock: Any) -> None:
     """Play the motion once, for the recording."""
     frames = stage.frames(_MOST_POSES)
     poses, turns = stage.poses(frames.q)
-    arrows = stage.arrows(frames)
+    arrows, cones = stage.arrows(frames), stage.cones(frames)
     for k, t in enumerate(frames.t):
         scene.pose(poses[k], turns[k])
-        scene.draw_forces(arrows, k)
+        scene.draw_forces(arrows, k, cones)
         clock.position = (float(t - frames.t[0]), 0.0, 0.0)
         if k + 1 < len(frames.t):
             recording.insert_sleep(float(frames.t[k + 1] - t))

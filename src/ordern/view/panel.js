@@ -71,7 +71,7 @@ const joints = () => {
   });
 };
 
-const forces = ["joint forces", "external forces"];
+const forces = ["joint forces", "external forces", "contact forces", "friction cones"];
 const isShown = (name) => (hidden.has(name) ? hidden.get(name) : robot.shown[name]);
 const visibility = (name, visible = isShown(name)) =>
   (robot.groups[name] || []).map((node) => ({ type: "SetSceneNodeVisibilityMessage", name: node, visible }));

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import AnyArray, Array
 from ..model import BASE
-from .camera import Camera, camera_for, ground_level, horizontal
+from .camera import Camera, camera_for, ground_plane, horizontal
 from .looks import Looks, Part
 from .motion import Motion, rest, thinned
 from .raster import covered, nearest
-from .scene import PATH, PUSH, TOGGLES, cell_size
+from .scene import CONE, FORCES, PATH, TOGGLES, cell_size, friction_cone
 from .solids import Solid, along, cylinder, turned
 from .stage import Stage
 
@@ -95,7 +95,7 @@ class Renderer:
         looks = stage.looks
         q = np.concatenate([stage.q[None], stage.motion.q[thinned(stage.motion.q, 40)]])
         corners = looks.corners(q)
-        self._ground = ground_level(looks, corners)
+        self._normal, self._ground = ground_plane(looks, corners, stage.ground_height)
         if stage.external is not None:  # arrows are in the picture, too
             pushes = stage.arrows(rest(stage.q))["external forces"]
             corners = np.concatenate([corners, *(x.reshape(-1, 3) for x in pushes)])
@@ -142,7 +142,7 @@ class Renderer:
     def _ink(self, pixels: AnyArray) -> Array:
         """Return how much light the lines of the ground leave at pixels, from 0 to 1."""
         light = np.ones(len(pixels))
-        up, camera = self._stage.looks.up, self._camera
+        up, camera = self._normal, self._camera
         rays = self._rays(pixels)
         below, height = rays @ up, float(camera.position @ up) - self._ground
         seen = np.flatnonzero(below * np.sign(height) < -1e-3)
@@ -168,7 +168,7 @@ class Renderer:
         world = self._solid.placed(poses, stage.looks)
         self._shade_ground(picture, world[self._solid.faces])
         depth = np.zeros(len(picture))
-        for mesh in (self._solid, extra, self._glass):
+        for mesh in (self._solid, extra, self._glass, _Mesh(self._cones(shown))):
             if len(mesh.faces):
                 self._paint(picture, depth, mesh, mesh.placed(poses, stage.looks), poses)
         small = picture.reshape(self._height // _FINER, _FINER, self._width // _FINER, _FINER, 3).mean(axis=(1, 3))
@@ -176,11 +176,11 @@ class Renderer:
 
     def still(self) -> Picture:
         """Return the picture of the first position."""
-        return self.draw(rest(self._stage.q))
+        return self.draw(self._stage.motion.still(self._stage.q))
 
     def _shade_ground(self, picture: NDArray[np.float32], corners: Array) -> None:
         """Darken the ground where the robot is between it and the sun."""
-        up = self._stage.looks.up
+        up = self._normal
         height = corners @ up - self._ground
         shadow = corners - (height / (self._sun @ up))[..., None] * self._sun
         above = (height > -1e-6 * self._stage.looks.size).all(axis=1)
@@ -228,8 +228,17 @@ class Renderer:
                 shaft = cylinder(0.006 * size, float(np.linalg.norm(neck - a))).at(along(a, neck))
                 rim = (0.016 * size, -0.02 * size)
                 head = turned([[(0.0, -0.02 * size), rim], [rim, (0.0, 0.02 * size)]]).at(along(neck, b))
-                parts += [Part(BASE, shaft, PUSH), Part(BASE, head, PUSH)]
+                parts += [Part(BASE, shaft, FORCES[kind]), Part(BASE, head, FORCES[kind])]
         return parts
+
+    def _cones(self, shown: Motion) -> list[Part]:
+        """Return the friction cones of contacts that push."""
+        stage, forces = self._stage, shown.contact_forces
+        if forces is None or not TOGGLES["friction cones"]:
+            return []
+        each = zip(stage.cones(shown)[0], stage.friction, forces[0, :, 2], strict=True)
+        size = stage.looks.size
+        return [Part(BASE, friction_cone(float(mu), size).at(T), CONE, 0.35) for T, mu, push in each if push > 0.0]
 
     def _ribbons(self) -> list[Part]:
         """Return the paths as thin strips that face the camera."""

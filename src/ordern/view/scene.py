@@ -13,12 +13,12 @@ from ..arguments import Array
 from ..model import BASE
 from ..records import dataclass
 from ..rotations import pose, quaternion_from_matrix
-from .camera import camera_for, ground_level
+from .camera import camera_for, ground_plane
 from .looks import Looks, Part
 from .skeleton import axis_of, equivalent
-from .solids import Solid, along, cylinder, ellipsoid
+from .solids import Solid, along, cylinder, ellipsoid, turned
 
-__all__ = ["PATH", "PUSH", "TOGGLES", "Scene", "cell_size"]
+__all__ = ["CONE", "FORCES", "PATH", "TOGGLES", "Scene", "cell_size", "friction_cone"]
 
 TOGGLES = {
     "shapes": True,
@@ -29,13 +29,19 @@ TOGGLES = {
     "inertia ellipsoids": False,
     "joint forces": False,
     "external forces": True,
+    "contact forces": True,
+    "friction cones": True,
     "paths": True,
     "ground": True,
 }
 """The groups that can be shown, and whether each is shown at first."""
 
 _AXIS, _CENTRE, _INERTIA = (250, 176, 5), (30, 34, 42), (255, 160, 60)
-_FORCE, PUSH, PATH = (230, 57, 70), (42, 157, 80), (247, 127, 0)
+PATH, CONE = (247, 127, 0), (94, 129, 244)
+FORCES = {"joint forces": (230, 57, 70), "external forces": (42, 157, 80), "contact forces": (36, 72, 200)}
+"""The colours of arrows."""
+_CONE = 0.07
+"""The height of a friction cone, as a part of the size of the robot."""
 _MOST_DETAILED = 250
 """Most bodies whose frames, axes, mass centres and inertias can be shown: more would be too much for a page."""
 
@@ -117,12 +123,14 @@ class Scene:
         for node, part in self.rods:
             node.scale = (1.0, 1.0, self.looks.length(part, poses))
 
-    def surroundings(self, q: Array) -> None:
-        """Add ground and camera for a robot at these positions (T, nq)."""
+    def surroundings(self, q: Array, height: float | None = None) -> None:
+        """Add ground and camera for a robot at these positions (T, nq); see `ground_plane` for the height."""
         looks, scene = self.looks, self.server.scene
         corners = looks.corners(q)
-        cell, ground = cell_size(looks.size), ground_level(looks, corners)
-        upright = quaternion_from_matrix(along(np.zeros(3), looks.up)[:3, :3], check=False)
+        cell, (normal, ground) = cell_size(looks.size), ground_plane(looks, corners, height)
+        upright, level = (
+            quaternion_from_matrix(along(np.zeros(3), z)[:3, :3], check=False) for z in (looks.up, normal)
+        )
         grid = scene.add_grid(
             "/ground",
             width=4 * looks.size,
@@ -135,8 +143,8 @@ class Scene:
             infinite_grid=True,
             fade_distance=9 * looks.size,
             shadow_opacity=0.22,
-            wxyz=upright,
-            position=ground * looks.up,
+            wxyz=level,
+            position=ground * normal,
         )
         self.groups["ground"] = [grid]
         # a sky, a reflecting ground, and viser's sun: an image of a room would need a fast GPU
@@ -167,7 +175,7 @@ class Scene:
         node = self.server.scene.add_arrows(
             f"/{group}",
             _drawable(np.zeros((0, 2, 3)), size),
-            _FORCE if group == "joint forces" else PUSH,
+            FORCES[group],
             shaft_radius=0.006 * size,
             head_radius=0.016 * size,
             head_length=0.04 * size,
@@ -175,10 +183,28 @@ class Scene:
         )
         self.groups[group] = [node]
 
-    def draw_forces(self, arrows: Mapping[str, Sequence[Array]], k: int = 0) -> None:
-        """Draw the k-th arrows (N, 2, 3) of each kind of forces."""
+    def cones(self, friction: Array) -> None:
+        """Add a friction cone for each contact, hidden far below."""
+        for k, mu in enumerate(friction):
+            cone = friction_cone(float(mu), self.looks.size)
+            self._mesh("friction cones", f"/friction cones/{k}", cone, CONE, 0.35, "double")
+
+    def draw_forces(
+        self, arrows: Mapping[str, Sequence[Array]], k: int = 0, cones: Sequence[Array] | None = None
+    ) -> None:
+        """Draw the k-th arrows (N, 2, 3) of each kind of forces, and the friction cones (N, 4, 4) of contacts."""
         for group, segments in arrows.items():
             self.groups[group][0].points = _drawable(segments[k], self.looks.size)
+        for node, T in zip(self.groups.get("friction cones", ()), () if cones is None else cones[k], strict=False):
+            node.position = T[:3, 3]
+            node.wxyz = quaternion_from_matrix(T[:3, :3], check=False)
+
+
+def friction_cone(mu: float, size: float) -> Solid:
+    """Return the cone of all directions that a force can have, from the origin along z."""
+    high = _CONE * size
+    wide = min(mu * high, 2.0 * high)
+    return turned([[(0.0, 0.0), (wide, high * wide / (mu * high) if mu > 0.0 else high)]])
 
 
 def _drawable(segments: Array, size: float) -> Array:

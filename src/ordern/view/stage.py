@@ -16,7 +16,7 @@ from ..io.remarks import some
 from ..model import Frame
 from ..model.poses import body_poses
 from ..records import dataclass
-from ..rotations import quaternion_from_matrix
+from ..rotations import pose, quaternion_from_matrix
 from ..simulate.results.series import labels
 from .charts import Charts
 from .closing import closed_start
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["Curves", "Stage", "arrows", "joint_forces"]
 
 _MOST_CURVES = 12
+_LONGEST = 0.5
+"""The longest arrow of a contact force, as a part of the size of the robot."""
 _MOST_POINTS = 400
 _MOST_PATHS, _MOST_STEPS = 8, 1500
 
@@ -99,18 +101,43 @@ class Stage:
     def force_kinds(self) -> list[str]:
         """The kinds of forces that can be shown."""
         kinds = ["joint forces"] if self.external is None else ["joint forces", "external forces"]
+        kinds += ["contact forces"] if self.motion.contact_forces is not None else []
         return kinds if self.robot.bodies else []
+
+    @property
+    def _surfaces(self) -> Array | None:
+        """Friction, restitution and ground height of contacts; None if no forces of contacts are known."""
+        if self.motion.contact_forces is None:
+            return None
+        if self.motion.surfaces is not None:
+            return self.motion.surfaces
+        assert self.robot.contacts is not None
+        return np.array([[c.friction, c.restitution, np.nan] for c in self.robot.contacts.pairs])
+
+    @property
+    def ground_height(self) -> float | None:
+        """The height of the ground in the motion, if it is known."""
+        surfaces = self.motion.surfaces
+        return None if surfaces is None or not len(surfaces) else float(surfaces[0, 2])
+
+    @property
+    def friction(self) -> Array:
+        """The friction of each contact whose forces are known."""
+        surfaces = self._surfaces
+        return np.zeros(0) if surfaces is None else surfaces[:, 0]
 
     def scene(self, server: Any, *, collision: bool) -> Scene:
         """Build the nodes of a server, with the robot at its first position."""
         scene = Scene(server, self.looks)
         scene.build(collision=collision)
-        scene.surroundings(np.concatenate([self.q[None], self.motion.q[thinned(self.motion.q, 40)]]))
+        seen = np.concatenate([self.q[None], self.motion.q[thinned(self.motion.q, 40)]])
+        scene.surroundings(seen, self.ground_height)
         scene.pose(*self.poses(self.q))
         for name, points in self.paths().items():
             scene.path(name, points)
         for kind in self.force_kinds:
             scene.forces(kind)
+        scene.cones(self.friction)
         return scene
 
     def poses(self, q: Array) -> tuple[Array, Array]:
@@ -132,6 +159,9 @@ class Stage:
         """Metres of an arrow for a newton, by kind of force."""
         sample = self.motion.rows(thinned(self.motion.q, 200))
         found = {}
+        if sample.contact_forces is not None:
+            usual = _usual_size(np.linalg.norm(sample.contact_forces, axis=-1))
+            found["contact forces"] = 0.25 * self.looks.size / usual if usual > 0.0 else 0.0
         for kind, forces in self._forces(sample).items():
             largest = float(np.linalg.norm(forces, axis=-1).max(initial=0.0))
             found[kind] = 0.3 * self.looks.size / largest if largest > 0.0 else 0.0
@@ -150,10 +180,34 @@ class Stage:
             return {}
         poses = body_poses(self.robot, motion.q)
         least = 0.045 * self.looks.size
-        return {
+        found = {
             kind: [arrows(T, f, self._weights[kind], least) for T, f in zip(poses, forces, strict=True)]
             for kind, forces in self._forces(motion).items()
         }
+        if self.motion.contact_forces is not None:
+            found["contact forces"] = self._contact_arrows(motion)
+        return found
+
+    def _contact_arrows(self, motion: Motion) -> list[Array]:
+        """Return the segments of contact forces at each time; those of impacts are cut."""
+        if motion.contact_forces is None:
+            return [np.zeros((0, 2, 3))] * len(motion.q)
+        at, size = self.robot.contact_points(motion.q), self.looks.size
+        steps = self._weights["contact forces"] * np.einsum("tki,tkij->tkj", motion.contact_forces, at.axes)
+        length = np.linalg.norm(steps, axis=-1)
+        steps *= np.minimum(1.0, _LONGEST * size / np.maximum(length, 1e-30))[..., None]
+        ends = np.stack([at.points, at.points + steps], axis=-2)
+        return [x[n > 0.02 * size] for x, n in zip(ends, length, strict=True)]
+
+    def cones(self, motion: Motion) -> list[Array]:
+        """Return the poses (contacts, 4, 4) of friction cones at each time; of contacts without force far below."""
+        if self.motion.contact_forces is None:
+            return [np.zeros((0, 4, 4))] * len(motion.q)
+        at = self.robot.contact_points(motion.q)
+        forces = motion.contact_forces
+        touching = np.zeros(at.gap.shape, bool) if forces is None else forces[..., 2] > 0.0
+        points = np.where(touching[..., None], at.points, -1e4 * self.looks.size * self.looks.up)
+        return list(pose(np.swapaxes(at.axes, -1, -2), points))
 
     def curves(self) -> tuple[Array, dict[str, Curves]]:
         """Return the times, and the curves of the motion by name; of large robots, only of the first joints."""
@@ -173,11 +227,23 @@ class Stage:
         for name, series in (("velocities", motion.v), ("joint forces", motion.tau)):
             if series is not None and self.robot.nv:
                 found[name] = Curves(labels(self.robot)[1][:n], colours[:n], series[rows][:, :n])
+        if self.motion.contact_forces is not None:
+            pairs = getattr(self.robot.contacts, "pairs", ())[:n]
+            forces = self.motion.at(self.robot, motion.t[rows]).contact_forces
+            assert forces is not None
+            found["contact forces"] = Curves(
+                tuple(c.name for c in pairs), self._colours((c.first.body, 1) for c in pairs), forces[:, :n, 2]
+            )
         return motion.t[rows], found
 
     def _colours(self, counts: Iterable[tuple[int, int]]) -> tuple[Colour, ...]:
         """Return shades of the colours of joints, given as pairs: the joint, and its number of curves."""
         return tuple(shade for k, n in counts for shade in shades(self.looks.colours[k], n))
+
+
+def _usual_size(x: Array) -> float:
+    """Return a size that nine tenths of all numbers above zero do not exceed."""
+    return float(np.quantile(x[x > 0.0], 0.9)) if (x > 0.0).any() else 0.0
 
 
 def joint_forces(robot: Robot, motion: Motion, external: Array | None = None) -> Array:

@@ -50,7 +50,7 @@ class Arrays:
 
 def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Robot:
     """Return a robot with changes by name; see `Robot.vary`."""
-    _refuse(robot, "vary", fold)
+    _refuse(robot, "vary", fold, changes)
     own = with_own_values(robot)
     placed = _placed(xp, robot, own, changes.get("placement", {}))
     same = {what: _unchanged(xp, robot, change) for what, change in changes.items() if what != "placement"}
@@ -84,7 +84,7 @@ def vary(xp: Arrays, robot: Robot, changes: Mapping[str, Any], fold: bool) -> Ro
 
 def with_parameters(xp: Arrays, robot: Robot, parameters: Any, arrays: Mapping[str, Any], fold: bool) -> Robot:
     """Return a robot with arrays for some fields of its parameters; see `Robot.with_parameters`."""
-    _refuse(robot, "with_parameters", fold)
+    _refuse(robot, "with_parameters", fold, arrays)
     if parameters is not None:
         raise ArgumentError(f"with_parameters: a record has NumPy arrays; give {xp.kind} by the names of fields")
     own = with_own_values(robot)
@@ -141,7 +141,11 @@ def _made(own: Robot, same: dict[str, Any], placed: dict[str, int]) -> Robot:
     return own._kernels.kept(("varied", names, tuple(placed.items())), lambda: own.vary(**same))
 
 
-def _refuse(robot: Robot, what: str, fold: bool) -> None:
+def _refuse(robot: Robot, what: str, fold: bool, given: Mapping[str, Any]) -> None:
+    if "contact_friction" in given:
+        raise ArgumentError(
+            f"{what}: contact_friction is for NumPy arrays; contact_step of {robot.name!r} takes friction of others"
+        )
     if fold:
         raise ArgumentError(f"{what}: fold=True makes numbers part of the code, so it is for NumPy arrays")
 

@@ -7,7 +7,7 @@ may ask a policy that is written in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import choice
@@ -21,7 +21,7 @@ from ..simulate.integrators.tableaus import TABLEAUS, tableau
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["Steps", "require_steps"]
+__all__ = ["ContactSteps", "Steps", "require_steps"]
 
 _REFUSED = {
     "noise": "draw it in your library, and add it to `tau`, or to what the policy sees",
@@ -62,6 +62,42 @@ class Steps:
     def step(self, q: Any, v: Any, tau: Any, external: Any, feedback: Any) -> tuple[Any, Any]:
         """Return the state after one step."""
         return fixed_step(_Machine(self, tau, external, feedback), tableau(self.method), q, v)
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSteps:
+    """Takes steps of a robot with contacts, with the forces of `simulate.contact_derivatives`."""
+
+    robot: Robot
+    h: Any
+    smoothing: float
+    threads: int | None
+    surfaces: Any
+    constant: Callable[[Any], Any]
+    """Returns an array that is not differentiated."""
+
+    def step(
+        self, q: Any, v: Any, pushes: tuple[Any, Any], tau: Any, external: Any, feedback: Any
+    ) -> tuple[Any, Any, tuple[Any, Any], Any]:
+        """Return the state after one step, the impulses of contacts and stops, and the certificate."""
+        robot, threads = self.robot, self.threads
+        force, drag = tau, 0.0 * v
+        if feedback is not None:
+            kp, kd, target = feedback
+            drag = drag + (kd + self.h * kp)
+            force = force + kp * robot.difference(q, target, threads=threads) - drag * v
+        if robot.has_passive:
+            force = force + robot.passive_force(q, v, self.smoothing, threads)
+        if external is not None:
+            force = force + robot.kernel("external_force")(q, external, threads=threads)
+        impulses, stops = map(self.constant, pushes)
+        given = q, v, force, self.h, drag, robot.lower, robot.upper, impulses, stops, self.surfaces
+        found, nq, nv = robot.kernel("contact_step")(*given, threads=threads), robot.nq, robot.nv
+        count = impulses.shape[-2]
+        at = nq + nv + 3 * count
+        impulses = found[..., nq + nv : at].reshape((*found.shape[:-1], count, 3))
+        pushes = impulses, found[..., at : at + nv]
+        return found[..., :nq], found[..., nq : nq + nv], pushes, self.constant(found[..., at + nv :])
 
 
 class _Machine:

@@ -23,11 +23,23 @@ from __future__ import annotations
 from ...graph import Scalar, sqrt, where_less
 from ...spatial.linear import Matrix3, Vector3, dot
 
-__all__ = ["inverse", "larger", "natural_residual", "regular", "smaller", "solved"]
+__all__ = [
+    "direction",
+    "inverse",
+    "larger",
+    "natural_residual",
+    "regular",
+    "smaller",
+    "smooth_root",
+    "smoothly_solved",
+    "solved",
+]
 
 _REGULAR = 1e-6
 """Added to the diagonal of A, relative to its mean: points that cannot move in a direction have zeros there."""
 _TINY = 1e-30
+_NOTHING = 1e-36
+"""The square of an impulse that counts as zero. Its root has finite derivatives, in single precision as well."""
 
 
 def larger(a: Scalar, b: Scalar) -> Scalar:
@@ -60,6 +72,38 @@ def inverse(A: Matrix3) -> Matrix3:
     return (a, b, c), (b, d, e), (c, e, f)
 
 
+def smooth_root(b: Scalar, a: Scalar, kappa: Scalar) -> Scalar:
+    """Return the positive n with n (a n + b) = kappa: an impulse whose velocity a n + b is positive, too.
+
+    a is positive where b is not; friction that wedges a contact makes it negative, and then n is the smaller root.
+    """
+    root = sqrt(larger(b * b + 4.0 * a * kappa, _TINY))
+    return where_less(b, 0.0, (root - b) / (2.0 * a), 2.0 * kappa / larger(root + b, _TINY))
+
+
+def smoothly_solved(A: Matrix3, mu: Scalar, sigma: Vector3, p: Vector3, kappa: Scalar) -> Vector3:
+    """Return the same as `solved` for p_N sigma_N = kappa > 0 in the place of the complementarity of the normal.
+
+    There is no open contact: p_N is positive at any distance. A contact that sticks has sigma_T = 0; without p_T, its
+    normal has the Schur complement of A.
+    """
+    x, y, z = A
+    b = (sigma[0] - dot(x, p), sigma[1] - dot(y, p), sigma[2] - dot(z, p))
+    k = 1.0 / (x[0] * y[1] - x[1] * x[1])
+
+    def along(c: Scalar, d: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the solution of A_TT e = (c, d)."""
+        return k * (y[1] * c - x[1] * d), k * (x[0] * d - x[1] * c)
+
+    free, moved = along(b[0], b[1]), along(x[2], y[2])
+    n = smooth_root(b[2] - z[0] * free[0] - z[1] * free[1], z[2] - z[0] * moved[0] - z[1] * moved[1], kappa)
+    stick = (0.0 - free[0] - n * moved[0], 0.0 - free[1] - n * moved[1], n)
+    slip = _slip(A, mu, b, _direction(p, sigma, 1.0 / larger(x[0], y[1]), stick), kappa)
+    limit, sliding = mu * n, stick[0] * stick[0] + stick[1] * stick[1]
+    one, two, three = (where_less(limit * limit, sliding, c, d) for c, d in zip(slip, stick, strict=True))
+    return one, two, three
+
+
 def solved(A: Matrix3, A_inverse: Matrix3, mu: Scalar, sigma: Vector3, p: Vector3) -> Vector3:
     """Return the impulse of a contact while all others stay, from its impulse p and velocity sigma before."""
     x, y, z = A
@@ -88,13 +132,27 @@ def _unit(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
     return x * k, y * k
 
 
-def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar]) -> Vector3:
-    """Return the impulse of a contact that slips, with t turned by a step of Newton's method on f."""
+def direction(x: Scalar, y: Scalar) -> tuple[Scalar, Scalar]:
+    """Return a unit vector along (x, y): (1, 0) if both are zero."""
+    square = x * x + y * y
+    return _unit(where_less(square, _TINY, 1.0, x), where_less(square, _TINY, 0.0, y))
+
+
+def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar], kappa: Scalar | None = None) -> Vector3:
+    """Return the impulse of a contact that slips, with t turned by a step of Newton's method on f.
+
+    With kappa, its normal is that of `smooth_root`.
+    """
     x, y, z = A
     least = 1e-3 * z[2]  # where it is less, friction wedges the contact (Painleve)
     tx, ty = t
-    w = 1.0 / larger(z[2] + mu * (z[0] * tx + z[1] * ty), least)
+    a = larger(z[2] + mu * (z[0] * tx + z[1] * ty), least)
+    w = 1.0 / a
     n = 0.0 - b[2] * w
+    if kappa is not None:
+        a = where_less(b[2], 0.0, a, z[2] + mu * (z[0] * tx + z[1] * ty))
+        n = smooth_root(b[2], a, kappa)
+        w = n / sqrt(larger(b[2] * b[2] + 4.0 * a * kappa, _TINY))  # dn = -n w da
     ux, uy = x[2] + mu * (x[0] * tx + x[1] * ty), y[2] + mu * (y[0] * tx + y[1] * ty)
     vx, vy = b[0] + n * ux, b[1] + n * uy
     f = tx * vy - ty * vx
@@ -107,6 +165,9 @@ def _slip(A: Matrix3, mu: Scalar, b: Vector3, t: tuple[Scalar, Scalar]) -> Vecto
     ux, uy = x[2] + mu * (x[0] * tx + x[1] * ty), y[2] + mu * (y[0] * tx + y[1] * ty)
     across = z[2] + mu * (z[0] * tx + z[1] * ty)
     along = mu * (tx * ux + ty * uy) + across
+    if kappa is not None:
+        n = smooth_root(b[2], where_less(b[2], 0.0, larger(across, least), across), kappa)
+        return mu * n * tx, mu * n * ty, n
     most = 0.0 - (b[2] + mu * (tx * b[0] + ty * b[1])) / along  # a larger impulse would add energy
     n = larger(smaller(0.0 - b[2] / larger(across, least), most), 0.0)
     return mu * n * tx, mu * n * ty, n
@@ -129,4 +190,4 @@ def natural_residual(scale: Scalar, mu: Scalar, sigma: Vector3, p: Vector3) -> S
         return where_less(mu * radius, 0.0 - z, 0.0, found)
 
     e = p[0] - nearest(x, x * s), p[1] - nearest(y, y * s), p[2] - nearest(z, n)
-    return scale * sqrt(dot(e, e) + _TINY * _TINY)
+    return scale * sqrt(larger(dot(e, e), _NOTHING))

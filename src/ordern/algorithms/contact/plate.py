@@ -36,9 +36,9 @@ from ...graph import Scalar, sqrt, where_less
 from ...records import dataclass
 from ...spatial import Factor
 from ...spatial.linear import Matrix3, Vector3, dot
-from .cone import inverse, larger, regular, smaller, solved
+from .cone import larger, smaller, smooth_root
 
-__all__ = ["Plate", "Point", "block", "swept"]
+__all__ = ["Numbers", "Plate", "Point", "Rows", "block", "projected", "responses"]
 
 _STIFF = 100.0
 """The number c: smaller ones need more sweeps, larger ones more steps of Newton's method."""
@@ -62,10 +62,20 @@ class Point:
     mu: Scalar
     lever: tuple[Scalar, Scalar] = (0.0, 0.0)
     """r: where it is along the ground, from the first point of the plate."""
+    moment: int = -1
+    """The place of its first moment among all impulses; -1 for a point without."""
+    torsional: float = 0.0
+    rolling: float = 0.0
+    """By these lengths, the normal impulse limits the moments: see `moments`."""
 
     def impulse(self, p: Sequence[Scalar]) -> Vector3:
         """Return its impulse among all."""
         return p[self.at], p[self.at + 1], p[self.at + 2]
+
+    def moments(self, p: Sequence[Scalar]) -> Vector3:
+        """Return its moments among all impulses."""
+        k = self.moment
+        return (0.0, 0.0, 0.0) if k < 0 else (p[k], p[k + 1], p[k + 2])
 
     def moved(self, u: Sequence[Scalar]) -> Vector3:
         """Return B u, the velocity of the point."""
@@ -87,11 +97,11 @@ class Point:
 
 def block(A: Rows, point: Point) -> Matrix3:
     """Return B A B^T of a point."""
-    x, y, z = (point.moved(column) for column in _responses(A, point))
+    x, y, z = (point.moved(column) for column in responses(A, point))
     return (x[0], y[0], z[0]), (x[1], y[1], z[1]), (x[2], y[2], z[2])
 
 
-def _responses(A: Rows, point: Point) -> list[Numbers]:
+def responses(A: Rows, point: Point) -> list[Numbers]:
     """Return the columns of A B^T."""
     if len(A) == 3:
         return [tuple(row[k] for row in A) for k in range(3)]
@@ -99,21 +109,9 @@ def _responses(A: Rows, point: Point) -> list[Numbers]:
     return [tuple(dot(row, point.wrench(e)) for row in A) for e in units]
 
 
-def swept(A: Rows, points: Sequence[Point], u: Numbers, p: Sequence[Vector3]) -> list[Vector3]:
-    """Return the impulses of the points, each solved for in turn, from those before, with which the body moves at u."""
-    found = list(p)
-    for k, point in enumerate(points):
-        own = regular(block(A, point))
-        new = solved(own, inverse(own), point.mu, point.velocity(u), found[k])
-        change = _along(new, -1.0, found[k])
-        u = tuple(x + dot(change, r) for x, r in zip(u, zip(*_responses(A, point), strict=True), strict=True))
-        found[k] = new
-    return found
-
-
-def _projected(mu: Scalar, z: Vector3) -> tuple[Vector3, Scalar, Scalar]:
-    """Return P(z), k and |z_T|."""
-    n = larger(z[2], 0.0)
+def projected(mu: Scalar, z: Vector3, smooth: Scalar | None = None) -> tuple[Vector3, Scalar, Scalar]:
+    """Return P(z), k and |z_T|; with `smooth`, the square of an impulse, n (n - z_N) is that."""
+    n = larger(z[2], 0.0) if smooth is None else smooth_root(0.0 - z[2], 1.0, smooth)
     radius = sqrt(z[0] * z[0] + z[1] * z[1] + _TINY)
     k = smaller(mu * n / radius, 1.0)
     return (k * z[0], k * z[1], n), k, radius
@@ -152,7 +150,7 @@ class Plate:
         """Return impulses after a step, from impulses p with which the body moves at u; they may leave their cones."""
         each = list(zip(self.points, self.stiff, strict=True))
         z = [_along(c, 0.0 - s, point.velocity(u)) for (point, s), c in zip(each, self.centres, strict=True)]
-        parts = [_projected(point.mu, x) for point, x in zip(self.points, z, strict=True)]
+        parts = [projected(point.mu, x) for point, x in zip(self.points, z, strict=True)]
         slopes = [
             _slopes(point.mu, s, x, k, radius) for (point, s), x, (_, k, radius) in zip(each, z, parts, strict=True)
         ]
@@ -170,13 +168,13 @@ class Plate:
 
     def projected(self, p: Sequence[Vector3]) -> list[Vector3]:
         """Return the impulses in their cones."""
-        return [_projected(point.mu, x)[0] for point, x in zip(self.points, p, strict=True)]
+        return [projected(point.mu, x)[0] for point, x in zip(self.points, p, strict=True)]
 
     def error(self, u: Numbers, p: Sequence[Vector3]) -> Scalar:
         """Return how far impulses are from P(p - s sigma / c), as velocities, squared."""
         total: Scalar = 0.0
         for point, s, x in zip(self.points, self.stiff, p, strict=True):
-            e = _along(x, -1.0, _projected(point.mu, _along(x, s * (-1.0 / _STIFF), point.velocity(u)))[0])
+            e = _along(x, -1.0, projected(point.mu, _along(x, s * (-1.0 / _STIFF), point.velocity(u)))[0])
             total = total + dot(e, e) / (s * s)
         return total
 
@@ -212,7 +210,7 @@ class Plate:
         def slope(a: Scalar) -> Scalar:
             found = start + a * rate
             for point, x, d, move in zip(self.points, z, back, moves, strict=True):
-                found = found - dot(_projected(point.mu, _along(x, a, d))[0], move)
+                found = found - dot(projected(point.mu, _along(x, a, d))[0], move)
             return found
 
         low: Scalar = 0.0

@@ -7,8 +7,10 @@
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most
 at the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before. Points of one body on the ground are one `plate`, with six rows. Stops of joints are rows with one
-unknown, at the nearer of the two limits. The damping of the joints, and `drag` in addition, is implicit.
+velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
+rolling friction. Stops of joints are rows with one unknown, at the nearer of the two limits. The damping of the
+joints, and `drag` in addition, is implicit. Loops and mimic joints are eliminated from the problem, and closed again
+after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
@@ -31,21 +33,22 @@ from ..configuration.step import joint_by_joint
 from ..field_types import Loads, cleared
 from ..forward_dynamics.articulated_body import articulated_sweeps
 from ..kinematics.pose import path_poses
-from ..method_limits import no_couplings
+from ..method_limits import no_loops_with_couplings
 from ..registry import Port, algorithm, question
 from .cone import larger, smaller
-from .geometry import Touch, plate, touch
+from .geometry import Touch, plate, touch, with_moments
 from .plate import Point
 from .problem import Problem, Row
+from .ties import Ties
 
-__all__ = ["gauss_seidel"]
+__all__ = ["gauss_seidel", "stop_speed"]
 
 _PORTS = (
-    *(Port("q", "q"), Port("v", "v"), Port("tau", "f"), Port("dt", "scalar"), Port("drag", "v")),
+    *(Port("q", "q"), Port("v", "v"), Port("tau", "f"), Port("dt", "scalar"), Port("drag", "f")),
     *(Port("lower", "q"), Port("upper", "q"), Port("impulses", "contact_impulses"), Port("stops", "v")),
     Port("surfaces", "surfaces"),
 )
-question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=True, contacts=True)
+question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=True, loops=True, contacts=True)
 
 _SLOW = 0.01
 """Contacts that approach more slowly than this, in m/s, do not bounce: they would never come to rest."""
@@ -60,7 +63,7 @@ _SLOW = 0.01
     regroup=True,
     sweeps=False,
     repeats=True,
-    refuses=no_couplings,
+    refuses=no_loops_with_couplings,
 )
 def gauss_seidel(
     tree: Tree, q: Joints, qd: Joints, tau: Joints, dt: Number, drag: Joints, lower: Joints, upper: Joints,
@@ -77,11 +80,13 @@ def gauss_seidel(
     rows = _contact_rows(tree, contacts, q, (gains[0], gains[1]), (v, qd), h, surfaces[base])
     rows += _stop_rows(tree, contacts, q, (v, qd), h, (lower, upper))
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
-    m = sum(len(row.free) for row in rows)
-    bound = Binding.of(tree, gains, m, _columns(tree, gains[0], gains[1], rows))
-    problem = Problem(bound.rows, rows)
-    p, certificate = problem.certified(problem.solved(tree, p, contacts.sweeps))
-    moved = bound.corrected(v, Freedoms(problem.impulses(p))) if p else v
+    m, ties = sum(len(row.free) for row in rows), Ties.of(tree, q)
+    columns = _columns(tree, gains[0], gains[1], rows)
+    bound = Binding.of(tree, gains, m + len(ties), lambda i: (*columns(i), *ties.columns(i)))
+    tied = ties.eliminated(bound, m, v)
+    problem = Problem(tied.G, tied.freed(rows), contacts.smooth, contacts.settled)
+    p, certificate = problem.certified(tree.root(lambda: problem.solved(tree, p, contacts.sweeps), problem.law))
+    moved = bound.corrected(v, tied.forces(problem.impulses(p))) if p or len(ties) else v
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
         a = (moved[i] - qd[i]) * (1.0 / h) - i.joint.turning_rate(qd[i])
@@ -89,8 +94,11 @@ def gauss_seidel(
 
     q1 = joint_by_joint(tree, "q", lambda i: stepped(i)[0])
     v1 = joint_by_joint(tree, "v", lambda i: stepped(i)[1])
-    m = 3 * len(contacts.pairs)
-    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), certificate)
+    q1, v1, gap, rate = tied.closed(q1, v1)
+    residual, depth, work = certificate
+    m = 3 * contacts.blocks
+    found = (larger(residual, rate), larger(depth, gap), work)
+    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), found)
 
 
 def _contact_rows(
@@ -105,27 +113,33 @@ def _contact_rows(
     for members in _plates(contacts):
         at, levers = touches[members[0]], [(0.0, 0.0)]
         if len(members) > 1:
-            at, levers = plate(tree, [contacts.pairs[k] for k in members], [touches[k] for k in members])
+            at, levers = plate([touches[k] for k in members])
+        elif members[0] in contacts.turning:
+            at = with_moments(at)
         free, start = _along(at, after), _along(at, before)
         points = []
         for k, lever in zip(members, levers, strict=True):
             mu, e, _ = surfaces[3 * k : 3 * k + 3]
             gap = touches[k].gap
-            point = Point(3 * k, _bias(contacts, gap, h), gap, mu, lever)
+            bias = _bias(contacts, gap, h)
             if contacts.bounces:
-                v = point.moved(start)[2]
-                bounce = where_less(gap + h * v, 0.0, where_less(v, -_SLOW, e * v, point.bias), point.bias)
-                point = Point(3 * k, where_less(0.0, e, bounce, point.bias), gap, mu, lever)
+                v = Point(3 * k, bias, gap, mu, lever).moved(start)[2]
+                bounce = where_less(gap + h * v, 0.0, where_less(v, -_SLOW, e * v, bias), bias)
+                bias = where_less(0.0, e, bounce, bias)
+            c = contacts.pairs[k]
+            point = Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling)
             points.append(point)
         found.append(Row(free, start, tuple(points), at.loads))
     return found
 
 
 def _plates(contacts: Contacts) -> list[list[int]]:
-    """Return the contacts of each row: those of one body with the ground are together."""
+    """Return the contacts of each row: those of one body with a plane are together."""
     found: dict[Any, list[int]] = {}
+    flat = contacts.ground is not None and not contacts.ground.uneven
     for k, contact in enumerate(contacts.pairs):
-        found.setdefault(("body", contact.first.body) if contact.second is None else ("pair", k), []).append(k)
+        level = flat and contact.second is None
+        found.setdefault(("body", contact.first.body) if level else ("pair", k), []).append(k)
     return list(found.values())
 
 
@@ -135,14 +149,24 @@ def _stop_rows(
 ) -> list[Row]:  # fmt: skip
     """Return a row for each joint with limits: at the nearer one."""
     found = []
-    for at, k in enumerate(contacts.limited, 3 * len(contacts.pairs)):
+    for at, k in enumerate(contacts.limited, 3 * contacts.blocks):
         i = tree.index(k)
-        above, below = q[i][0] - limits[0][i][0], limits[1][i][0] - q[i][0]
-        side = where_less(above, below, 1.0, -1.0)
-        gap = smaller(above, below)
+        side, gap = _nearer(q[i][0], limits[0][i][0], limits[1][i][0])
         free, before = ((side * v[i][0],) for v in velocities)
         found.append(Row(free, before, (Point(at, _bias(contacts, gap, h), gap, 0.0),), joint=k, side=side))
     return found
+
+
+def _nearer(q: Scalar, lower: Scalar, upper: Scalar) -> tuple[Scalar, Scalar]:
+    """Return the side of the nearer limit, 1 for the lower one, and the distance from it."""
+    above, below = q - lower, upper - q
+    return where_less(above, below, 1.0, -1.0), smaller(above, below)
+
+
+def stop_speed(contacts: Contacts, q: Scalar, lower: Scalar, upper: Scalar, h: Scalar, after: Scalar) -> Scalar:
+    """Return the speed by which a joint is slower than its stop allows: not below zero if it needs no impulse."""
+    side, gap = _nearer(q, lower, upper)
+    return side * after + _bias(contacts, gap, h)
 
 
 def _bias(contacts: Contacts, gap: Scalar, h: Scalar) -> Scalar:

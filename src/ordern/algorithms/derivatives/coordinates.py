@@ -24,12 +24,12 @@ from typing import Any
 
 from ...errors import unknown_name
 from ...graph import Graph, Scalar
-from ...graph.derive import forward, reverse
-from ...model import ConcreteTree, core_size, result_scalars
+from ...model import ConcreteTree, core_size
 from ..registry import Algorithm, Port, Question, find, find_question
 from .derived import Derived, find_differentiable, new_name, word
 from .dynamics_gradient import has_dynamics_gradient, swept_gradient
 from .implicit import ImplicitDynamics
+from .roots import Roots
 
 __all__ = [
     "NUMBERS",
@@ -143,11 +143,11 @@ class InCoordinates(Derived):
         arguments = [
             tree.zeros(p.kind) if by_name.get(p.name) is None else tree.input(p.kind, by_name[p.name]) for p in ports
         ]
-        size = core_size(tree.model, self.base.output, tree.frames)
-        results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
+        roots = Roots(graph, self.base.name)
+        results = self._traced(tree, arguments, options, roots)
         if self.mode == PUSH:
-            return forward(results, rates)
-        return reverse(results, by_name[self._added("weights")], leaves)
+            return roots.at_solution(roots.forward(results, rates))
+        return roots.at_solution(roots.reverse(results, by_name[self._added("weights")], leaves))
 
     def _dynamics(
         self, dynamics: ImplicitDynamics, by_name: dict[str, Any], rates: dict[int, Scalar], leaves: list[Any]

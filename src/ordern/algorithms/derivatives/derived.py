@@ -16,7 +16,8 @@ for robots in which all numbers of these fields vary.
 
 A derivative is computed on the graph of the method, traced for one robot: by forward mode, by reverse mode for vjp.
 Those of forward dynamics come from the derivatives of inverse dynamics: see `implicit`. Its gradient, and matrices of
-both, have texts of their own: see `dynamics_gradient` and `analytic`.
+both, have texts of their own: see `dynamics_gradient` and `analytic`. Iterations of solvers are not differentiated, but
+the equations that they solve: see `roots`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 
 from ...errors import ArgumentError, unknown_name
 from ...graph import Graph, Node, Scalar, live
-from ...graph.derive import evaluate, forward, reverse
+from ...graph.derive import evaluate, reverse
 from ...joints import Joint
 from ...model import ConcreteTree, Input, Model, core_size, result_scalars
 from ...model.parameter_fields import FIELDS
@@ -40,6 +41,7 @@ from .analytic import analytic, has_text
 from .dynamics_gradient import has_dynamics_gradient, swept_gradient
 from .hessian import Varied, hessian, joints_of_freedoms, pairs_of
 from .implicit import ImplicitDynamics
+from .roots import Roots
 
 __all__ = [
     "MODES",
@@ -60,6 +62,8 @@ _IMPLICIT = ("forward_dynamics",)
 """Questions whose derivatives come from the equation that defines the answer."""
 _CLOSED = ("closed_dynamics",)
 """Questions about robots with loops, which `loops.derivatives` differentiates likewise."""
+_SOLVED = ("contact_step",)
+"""Questions whose methods hand the equations of their solution to `Tree.root`; see `roots`."""
 _SIMPLE = (0.0, 1.0, -1.0)
 """Numbers that every type of number has exactly, and that simplify a graph."""
 _BY = " by "
@@ -78,7 +82,7 @@ def way_of_differentiation(algorithm: Algorithm) -> str:
         return ""
     if has_text(algorithm.question, algorithm.name):
         return "analytic"
-    return "implicit" if algorithm.question in (*_IMPLICIT, *_CLOSED) else "graph"
+    return "implicit" if algorithm.question in (*_IMPLICIT, *_CLOSED, *_SOLVED) else "graph"
 
 
 def derived_name(mode: str, question: str, wrt: Sequence[str]) -> str:
@@ -227,20 +231,34 @@ class Derived:
         if self._has_sweeps(tree.model):
             tangents = {x: tangent_kind(kinds[x]) for x in self.wrt}
             return swept_gradient(tree, arguments, by_name[self._added("cotangent")], tangents)
-        size = core_size(tree.model, self.base.output, tree.frames)
-        results = result_scalars(self.algorithm.function(tree, *arguments, **options), size)
+        roots = Roots(graph, self.base.name)
+        results = self._traced(tree, arguments, options, roots)
         maps = {x: _Positions(tree, by_name[x]) for x in self.wrt if kinds.get(x) == "q"}
         if self.base.name in _IMPLICIT:
             return self._implicit(ImplicitDynamics(tree, by_name, results, graph), by_name, maps, graph)
         ends = _Ends(tree, self.base.output, results)
         if self.mode == "vjp":
             weights = ends.transposed(by_name[self._added("cotangent")], graph)
-            return self._gradient(by_name, maps, lambda leaves: reverse(results, weights, leaves), graph)
-        if self.mode == "jvp":
+            found = self._gradient(by_name, maps, lambda leaves: roots.reverse(results, weights, leaves), graph)
+        elif self.mode == "jvp":
             rates = {k: x for one in self._tangents(by_name, maps).values() for k, x in one.items()}
-            return ends.tangents(forward(results, rates))
-        columns = [ends.tangents(forward(results, rates)) for rates in self._units(by_name, maps)]
-        return self._by_rows(columns, by_name, maps)
+            found = ends.tangents(roots.forward(results, rates))
+        else:
+            columns = [ends.tangents(roots.forward(results, rates)) for rates in self._units(by_name, maps)]
+            found = self._by_rows(columns, by_name, maps)
+        return roots.at_solution(found)
+
+    def _traced(
+        self, tree: ConcreteTree, arguments: Sequence[Any], options: dict[str, Any], roots: Roots
+    ) -> list[Scalar]:
+        """Return the scalars of the answer; those that a solver finds are leaves of `roots`."""
+        if " " not in self.base.name:  # derivatives of derivatives go through the iterations
+            tree.differentiating = roots.record
+        try:
+            found = self.algorithm.function(tree, *arguments, **options)
+        finally:
+            tree.differentiating = None
+        return result_scalars(found, core_size(tree.model, self.base.output, tree.frames))
 
     def _has_sweeps(self, model: Model) -> bool:
         """Return True if this is a gradient of forward dynamics that has a text of its own."""

@@ -332,10 +332,10 @@ class Builder:
         """Go behind the innermost loop or block."""
         self._jump(self._scopes[-1].after)
 
-    def leave_unless(self, test: Value) -> None:
-        """Go behind the innermost loop or block if a test fails."""
+    def leave_unless(self, test: Value, outward: int = 0) -> None:
+        """Go behind the innermost loop or block if a test fails, or behind one that is so many further outward."""
         [further] = self._new_labels(1)
-        self._branch(test, further, self._scopes[-1].after)
+        self._branch(test, further, self._scopes[-1 - outward].after)
         self._begin(further)
 
     @property

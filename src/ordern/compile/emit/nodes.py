@@ -25,13 +25,25 @@ class Constants:
     def __init__(self, target: Target) -> None:
         self._target = target
         self._places: dict[str, int] = {}
+        self._tables: dict[str, str] = {}
 
     def index(self, value: float) -> int:
         """Return the place of a constant in the table."""
         return self._places.setdefault(literal(value, self._target.element), len(self._places))
 
+    def table(self, name: str, values: Sequence[float]) -> str:
+        """Return the global name of a table of numbers whose entries are read at places that are computed."""
+        if name not in self._tables:
+            element = self._target.element
+            numbers = ", ".join(f"{element} {literal(x, element)}" for x in values)
+            self._tables[name] = f"@{name} = internal constant [{len(values)} x {element}] [{numbers}]"
+        return f"@{name}"
+
     def text(self) -> str:
-        """Return the IR text of the table."""
+        """Return the IR text of the table of constants, and of other tables."""
+        return "\n".join([self._own_text(), *self._tables.values()])
+
+    def _own_text(self) -> str:
         element = self._target.element
         numbers = ", ".join(f"{element} {x}" for x in self._places) or f"{element} 0.0"
         return f"@constants = internal constant [{max(1, len(self._places))} x {element}] [{numbers}]"
@@ -142,6 +154,19 @@ class TextEmitter(Builder):
         bit = self.integer_binary("and", n, self.integer(1))
         test = self.value(f"icmp ne {self._integers} {bit}, zeroinitializer")
         return self.select(test, x, y)
+
+    def entry(self, table: str, size: int, place: str) -> str:
+        """Return the entries of a table at places, rounded down and clamped; each lane reads its own."""
+        zero, last, lanes = self.constant(0.0), self.constant(size - 1.0), self.target.lanes
+        place = self.select_less(zero, place, place, zero)  # not a number is zero
+        place = self.select_less(place, last, place, last)
+        whole, found = self.value(f"fptosi {self.vector} {place} to <{lanes} x i64>"), "poison"
+        for k in range(lanes):
+            at = self.value(f"extractelement <{lanes} x i64> {whole}, i32 {k}")
+            address = self.value(f"getelementptr {self.element}, ptr {table}, i64 {at}")
+            one = self.value(f"load {self.element}, ptr {address}")
+            found = self.value(f"insertelement {self.vector} {found}, {self.element} {one}, i32 {k}")
+        return found
 
     def bits(self, a: str) -> str:
         """Return the bits of a float as an integer."""

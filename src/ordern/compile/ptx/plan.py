@@ -17,7 +17,7 @@ from .limbs import Division, undivided
 from .machine import generation, shared_bytes
 from .spills import spill_schedule
 
-__all__ = ["Plan", "live_values", "loop_plan", "shared_numbers", "straight_plan", "thread_plan"]
+__all__ = ["Plan", "live_values", "loop_plan", "repeat_plan", "shared_numbers", "straight_plan", "thread_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,8 @@ _ROWS = {90: (Plan(0, 0, 0, _ANY, team="rows"), Plan(0, 0, 0, 300, team="rows"))
 """For code whose values fit into registers, and for code whose values do not."""
 _SLOTS = {90: Plan(64, 0, 100, _ANY, keep=200, space="shared")}
 _LOOPS = {90: Plan(128, 0, 0, 300)}
+_REPEATS = {90: Plan(64, 255, 100, 300)}
+"""If the assembler chooses the registers of such code in double precision, it takes 32, and spills all else."""
 _EASY = 120
 """Live words up to which 16 warps fit on a multiprocessor: these hide that threads read their own rows."""
 _CROWDED = 255
@@ -89,6 +91,11 @@ def _row(table: Mapping[int, _T], arch: str) -> _T:
 def loop_plan(arch: str) -> Plan:
     """Return the plan of code with loops, whose values are in memory between them."""
     return _row(_LOOPS, arch)
+
+
+def repeat_plan(arch: str) -> Plan:
+    """Return the plan of straight-line code with iterations: what they read is live all the time, in one thread."""
+    return _row(_REPEATS, arch)
 
 
 def thread_plan(work: Sequence[Node], itemsize: int, arch: str) -> Plan:

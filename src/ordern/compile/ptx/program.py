@@ -14,6 +14,7 @@ from ..pipeline import Request, layout_of
 from ..program import chosen, read_numbers, reads_numbers, trace_request, uncollected, with_columns
 from ..trace.columns import StraightCode
 from ..trace.layout import Layout
+from ..trace.repeats import RepeatedCode, repeats, trace_repeated
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from .code import PtxCode
@@ -21,10 +22,10 @@ from .columns import write_columns
 from .entry import NAME, Entry, Frame
 from .limbs import Division, bodies_of, divided, undivided
 from .machine import ASYNCHRONOUS, assembly, generation, thread_target
-from .plan import Plan, loop_plan, straight_plan
+from .plan import Plan, loop_plan, repeat_plan, straight_plan
 from .rolled import write_rolled
 from .spills import Schedule, spill_schedule
-from .straight import StraightWriter, write_straight
+from .straight import StraightWriter, require_assembled, write_straight
 from .team import question_team, write_question
 
 __all__ = ["LONGEST", "Written", "ptx_code", "write_kernel"]
@@ -54,7 +55,10 @@ def write_kernel(
 ) -> Written:
     """Write a request as IR text, with a plan of one's own if given; see `Frame` for `on_device`."""
     _require_text(request)
-    target, code = thread_target(dtype), _straight_code(request)
+    target = thread_target(dtype)
+    if repeats(request):
+        return _repeated(request, target, plan or repeat_plan(arch), on_device)
+    code = _straight_code(request)
     if code is None:
         return _rolled(request, target, plan or loop_plan(arch), on_device)
     work = [node for node in live(code.roots) if node.args]
@@ -148,6 +152,18 @@ def _straight(entry: Entry, layout: Layout, code: StraightCode, work: list[Node]
     slots = entry.slots(schedule.count, plan.space) if schedule.count else None
     write = write_columns if code.loops else write_straight
     return write(entry, code, lambda rows: StraightWriter(entry.e, layout, rows, plan, schedule, slots))
+
+
+def _repeated(request: Request, target: Target, plan: Plan, on_device: bool) -> Written:
+    """Write straight-line code with loops of `repeat`."""
+    code: RepeatedCode = trace_request(request, trace_repeated, layout_of(request, 1))
+    require_assembled(code, request.model)
+    numbers = read_numbers(request, code)
+    layout = layout_of(request, 1, "unrolled", numbers)
+    entry = Entry(target, layout, plan.block, on_device)
+    workspace = write_straight(entry, code, lambda rows: StraightWriter(entry.e, layout, rows, plan, Schedule(), None))
+    found = {"way": "unrolled", "operations": code.operations, "numbers": numbers}
+    return _written(entry, plan, states=plan.block, workspace=workspace, **found)
 
 
 def _rolled(request: Request, target: Target, plan: Plan, on_device: bool) -> Written:

@@ -16,11 +16,12 @@ from .code import PtxCode
 from .entry import NAME
 from .limbs import Division, bodies_of, divided, undivided
 from .machine import ASYNCHRONOUS, assembly, generation, thread_target
-from .plan import Plan, straight_plan, thread_plan
+from .plan import Plan, repeat_plan, straight_plan, thread_plan
 from .rollout_parameters import ROLLOUT_PARAMETERS
 from .rollout_team import TeamLoop, areas_of
 from .rollout_threads import ThreadLoop
 from .step import INPUTS, Step, trace_step
+from .straight import require_assembled
 
 __all__ = ["ROLLOUT_PARAMETERS", "ptx_rollout", "write_rollout"]
 
@@ -68,7 +69,8 @@ def write_rollout(
         loop, states = ThreadLoop(target, traced, plan, on_device), plan.block
     loop.write()
     shared = loop.frame.shared * target.itemsize
-    code = PtxCode("", NAME, loop.frame.block, states, "unrolled", len(work), shared, registers=plan.registers)
+    operations = traced.code.operations
+    code = PtxCode("", NAME, loop.frame.block, states, "unrolled", operations, shared, registers=plan.registers)
     return loop.frame.text(plan.registers), code
 
 
@@ -86,6 +88,9 @@ def _planned(
     model: Model, step: Step, work: list[Node], target: Target, arch: str, plan: Plan | None
 ) -> tuple[Plan, Division | None]:
     """Return the plan, chosen if none is given, and the division of the work if warps share it."""
+    if "pushes" in step.state:  # iterations of a solver, for which warps would have to wait each time
+        require_assembled(step.code, model)
+        return plan or repeat_plan(arch), None
     if plan is None:
         rows = sum(x.size for x in areas_of(step))
         plan, division = straight_plan(work, rows, 0, lambda: _divided(model, step), target.itemsize, arch)

@@ -99,7 +99,7 @@ class TeamLoop:
     def _inputs(self) -> list[Slots | Row]:
         """Return the rows of the arguments of a step; `numbers` are the same for all trajectories."""
         numbers = Row(self._e, "%numbers", GLOBAL, constant=True)
-        return [numbers if name == "numbers" else self.frame.row(_AREAS.index(name)) for name in INPUTS]
+        return [self.frame.row(_AREAS.index(name)) if name in _AREAS else numbers for name in INPUTS]
 
     def _results(self) -> Iterable[tuple[Slots, int, Scalar]]:
         """Return the numbers of the next state, and their places."""

@@ -11,7 +11,7 @@ from .plan import Plan
 from .rollout_parameters import TIMED, declared
 from .spills import Schedule
 from .step import INPUTS, Step
-from .straight import StraightWriter
+from .straight import StraightWriter, write_stages
 
 __all__ = ["ThreadLoop"]
 
@@ -33,11 +33,14 @@ class ThreadLoop:
         e = self._e
         trajectory = self.frame.register("ctaid") * self.frame.block + self.frame.register("tid")
         with e.if_(trajectory < self._named("n")):
-            sizes = {x.name: x.size for x in self._step.inputs}
+            state = self._step.state
             start = {
-                name: [e.load(self._row(f"{name}0", trajectory), k) for k in range(sizes[name])] for name in ("q", "v")
+                name: [e.load(self._row(f"{name}0", trajectory), k) for k in range(len(xs))]
+                for name, xs in state.items()
+                if name != "certificate"
             }
-            outs = {name: self._row(f"{name}_out", trajectory, f"{name}_stride", constant=False) for name in ("q", "v")}
+            start |= {"certificate": [e.constant(0.0)] * 3} if "certificate" in state else {}
+            outs = {name: self._row(f"{name}_out", trajectory, f"{name}_stride", constant=False) for name in state}
             self._store(outs, start, None)
             with e.if_(self._named("steps") > 0):
                 self._steps(trajectory, start, outs)
@@ -57,7 +60,7 @@ class ThreadLoop:
     def _steps(self, trajectory: Value, start: dict[str, list[str]], outs: dict[str, Row]) -> None:
         """Write the loop, which carries the state along in registers."""
         e, every = self._e, self._named("every")
-        timed = {name: self._row(name, trajectory) for name in (*TIMED, "parameters")}
+        timed = {name: self._row(name, trajectory) for name in (*TIMED, "parameters", "surfaces")}
         with e.repeat():
             k, left, stored = e.carried(0), e.carried(every), e.carried(0)
             now = {name: [e.carried(Value(e, x, e.element)) for x in xs] for name, xs in start.items()}
@@ -65,23 +68,21 @@ class ThreadLoop:
                 name: row.at(k.value * self._named(f"{name}_step"), e.element) if name in TIMED else row
                 for name, row in timed.items()
             }
-            rows["numbers"] = Row(e, "%numbers", GLOBAL, constant=True)
-            unused = rows["numbers"]  # positions and velocities are in registers
-            given = {(n, i): x.value.name for n, name in enumerate(("q", "v")) for i, x in enumerate(now[name])}
+            rows |= {name: Row(e, f"%{name}", GLOBAL, constant=True) for name in ("numbers", "limits")}
+            unused = rows["numbers"]  # the state is in registers
+            given = {(INPUTS.index(name), i): x.value.name for name, xs in now.items() for i, x in enumerate(xs)}
             writer = StraightWriter(
                 e, self._layout, [rows.get(name, unused) for name in INPUTS], self._plan, Schedule(), None, given
             )
             e.memo = {}
-            writer.write(self._step.roots, {}, self._named("n"))
-            after = {
-                name: [writer.operand(x) if not isinstance(x, float) else e.constant(x) for x in xs]
-                for name, xs in (("q", self._step.q), ("v", self._step.v))
-            }
-            for name, xs in after.items():
-                for carried, x in zip(now[name], xs, strict=True):
-                    carried.next = Value(e, x, e.element)
+            write_stages(e, writer, self._step.code, {}, self._named("n"))
+            after = {name: [writer.scalar(x) for x in xs] for name, xs in self._step.state.items()}
             rest = left.value - 1
             due = rest.equals(0)
+            for name, xs in after.items():
+                for carried, x in zip(now[name], xs, strict=True):
+                    found = Value(e, x, e.element)
+                    carried.next = due.select(e.const(0.0, e.element), found) if name == "certificate" else found
             left.next, stored.next = due.select(every, rest), stored.value + due.to("zext", "i64")
             with e.if_(due):
                 self._store(outs, after, stored.next)

@@ -11,19 +11,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import CompileError
-from ...graph import Graph, Node, Scalar, live
-from ...model import ConcreteTree, Model, result_scalars
+from ...graph import Graph, Node, Scalar, live, where_less
+from ...model import ConcreteTree, Model, core_size, result_scalars
 from ...records import dataclass
 from ..pipeline import Request, layout_of
 from ..timeloops.code import varied_form, varied_forms
 from ..timeloops.machine import is_flat
 from ..trace.layout import Operand
+from ..trace.repeats import Repeat, RepeatedCode, RepeatingTree, repeats
 
-__all__ = ["INPUTS", "Step", "trace_step"]
+__all__ = ["INPUTS", "STATE", "Step", "contact_sizes", "trace_step"]
 
-INPUTS = ("q", "v", "tau", "external", "goal", "numbers", "parameters")
+STATE = ("q", "v", "pushes", "stops", "certificate")
+"""What a step changes. The impulses of contacts (`pushes`) and of stops, and the certificate, are of robots with
+contacts."""
+INPUTS = ("q", "v", "tau", "external", "goal", "numbers", "parameters", "surfaces", "limits", *STATE[2:])
 """The arguments of a step. A leaf of its graph is the number of an argument, and a place in it."""
-_Q, _V, _TAU, _EXTERNAL, _GOAL, _NUMBERS, _PARAMETERS = range(len(INPUTS))
+_Q, _V, _TAU, _EXTERNAL, _GOAL, _NUMBERS, _PARAMETERS, _SURFACES, _LIMITS, _PUSHES, _STOPS, _CERTIFICATE = range(
+    len(INPUTS)
+)
 _H, _SMOOTHING, _GAINS = 0, 1, 5
 """Places in `numbers`: the step, the smoothing of friction, and the first of the gains."""
 
@@ -38,11 +44,28 @@ class Step:
     """In the order of `INPUTS`; those that are not given have no numbers."""
     q: list[Scalar]
     v: list[Scalar]
+    pushes: list[Scalar]
+    stops: list[Scalar]
+    """Empty if no joint has limits."""
+    certificate: list[Scalar]
+    """The largest residual and penetration, and the sum of works, with those of the steps before."""
+    loops: list[Repeat]
+    """The iterations of a solver."""
+
+    @property
+    def state(self) -> dict[str, list[Scalar]]:
+        """All that a step changes, by name."""
+        return {name: getattr(self, name) for name in STATE if getattr(self, name)}
+
+    @property
+    def code(self) -> RepeatedCode:
+        """The next state as code with iterations."""
+        return RepeatedCode([x for xs in self.state.values() for x in xs], self.loops)
 
     @property
     def roots(self) -> list[Node]:
-        """The nodes of the next state."""
-        return [x for x in (*self.q, *self.v) if isinstance(x, Node)]
+        """The nodes of the next state, and of iterations."""
+        return self.code.roots
 
     @property
     def work(self) -> list[Node]:
@@ -53,8 +76,19 @@ class Step:
 def trace_step(model: Model, requests: Mapping[str, Request], step: Callable[[Any, Any, Any], tuple[Any, Any]]) -> Step:
     """Trace a step, a function (m, q, v) -> (q, v) over the machine m, with the kernels of a time loop by name."""
     tracer = _Tracer(model, requests)
-    q, v = step(tracer, tracer.leaves(_Q, model.nq), tracer.leaves(_V, model.nv))
-    return Step(tracer.inputs(), list(q), list(v))
+    state = tracer.leaves(_Q, model.nq), tracer.leaves(_V, model.nv)
+    if "contact" in requests:
+        q, v, pushes, stops, certificate = tracer.contact(*state)
+        return Step(tracer.inputs(), q, v, pushes, stops, certificate, tracer.loops)
+    q, v = map(list, step(tracer, *state))
+    return Step(tracer.inputs(), q, v, [], [], [], tracer.loops)
+
+
+def contact_sizes(model: Model) -> tuple[int, int]:
+    """Return the impulses of contacts, and those that are stored: of stops as well, if joints have limits."""
+    assert model.contacts is not None
+    rows = core_size(model, "contact_impulses")
+    return rows, rows + model.nv if model.contacts.limited else rows
 
 
 class _Tracer:
@@ -63,6 +97,7 @@ class _Tracer:
     def __init__(self, model: Model, requests: Mapping[str, Request]) -> None:
         self._model, self._requests, self._graph = model, requests, Graph("step")
         self._flat, self._forms = is_flat(model), varied_forms(requests, ())
+        self.loops: list[Repeat] = []
         [self._h], [self._smoothing] = self._numbers(_H, 1), self._numbers(_SMOOTHING, 1)
 
     def leaves(self, which: int, size: int, start: int = 0) -> list[Node]:
@@ -84,12 +119,20 @@ class _Tracer:
             "numbers": _GAINS + 2 * nv,
             "parameters": sum(self._forms.values()),
         }
-        return tuple(Operand(name, (sizes[name],)) for name in INPUTS)
+        if "contact" in asked:
+            rows, stored = contact_sizes(self._model)
+            sizes |= {"pushes": rows, "stops": stored - rows, "certificate": 3}
+            sizes |= {"surfaces": core_size(self._model, "surfaces"), "limits": 2 * nq}
+        return tuple(Operand(name, (sizes.get(name, 0),)) for name in INPUTS)
 
     # operations of a step ------------------------------------------------------------------------------------------
 
     def acceleration(self, node: float, q: Values, v: Values) -> Values:
         """Return dv/dt at a stage; within a step, forces are constant."""
+        return self._kernel("dynamics", q, v, self._force(q, v))[: self._model.nv]
+
+    def _force(self, q: Values, v: Values) -> Values:
+        """Return all joint forces at a state."""
         nv, asked = self._model.nv, self._requests
         force: Values = self.leaves(_TAU, nv)
         if "external_force" in asked:
@@ -102,7 +145,21 @@ class _Tracer:
             force = _sum(force, pulls)
         if "passive" in asked:
             force = _sum(force, self._kernel("passive", q, v, [self._smoothing]))
-        return self._kernel("dynamics", q, v, force)[:nv]
+        return force
+
+    def contact(self, q: Values, v: Values) -> list[list[Scalar]]:
+        """Take a step with contacts, and return all that it changes; see `ordern.compile.timeloops.contact`."""
+        nq, nv = self._model.nq, self._model.nv
+        rows, stored = contact_sizes(self._model)
+        limits, drag = self.leaves(_LIMITS, 2 * nq), self._numbers(_GAINS + nv, nv)
+        stops: Values = self.leaves(_STOPS, nv) if stored > rows else [0.0] * nv
+        given = (self._force(q, v), [self._h], drag, limits[:nq], limits[nq:], self.leaves(_PUSHES, rows), stops)
+        surfaces = self.leaves(_SURFACES, core_size(self._model, "surfaces"))
+        found = iter(self._kernel("contact", q, v, *given, surfaces))
+        state = [[next(found) for _ in range(n)] for n in (nq, nv, rows, nv)]
+        last = self.leaves(_CERTIFICATE, 3)
+        certificate = [_larger(next(found), last[0]), _larger(next(found), last[1]), last[2] + next(found)]
+        return [*state[:3], state[3] if stored > rows else [], certificate]
 
     def rate(self, q: Values, v: Values) -> Values:
         """Return dq/dt."""
@@ -134,7 +191,10 @@ class _Tracer:
         request = self._requests[name]
         if not request.algorithm.sweeps and request.algorithm.pieces:
             raise CompileError(f"{request.question.name} by {request.algorithm.name!r} is no text: it has no kernel")
-        tree = ConcreteTree(request.model, regroup=request.algorithm.regroup, **self._varied(request))
+        kind = RepeatingTree if repeats(request) else ConcreteTree
+        tree: ConcreteTree = kind(request.model, regroup=request.algorithm.regroup, **self._varied(request))
+        if isinstance(tree, RepeatingTree):
+            tree.graph, tree.loops = self._graph, self.loops
         tree.frames = request.frames
         arguments = iter(given)
         inputs = [
@@ -154,6 +214,11 @@ class _Tracer:
                 break
             start += size
         return {"entry": lambda n: self._graph.leaf((_PARAMETERS, start + n))}
+
+
+def _larger(new: Scalar, last: Scalar) -> Scalar:
+    """Return the larger of two numbers; a new one that is NaN."""
+    return where_less(new, last, last, new)
 
 
 def _sum(x: Values, y: Values) -> list[Scalar]:

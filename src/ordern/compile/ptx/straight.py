@@ -8,20 +8,28 @@ then spills a quarter less, and the derivatives of a quadruped are assembled in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from ...graph import Node, live
+from ...errors import CompileError
+from ...graph import Node, Scalar, live
+from ...model import Model
 from ..emit.builder import Value
 from ..trace.columns import StraightCode
 from ..trace.layout import Layout
+from ..trace.repeats import Changing, RepeatedCode, stages
 from .emitter import Row, ThreadEmitter
 from .entry import Entry
 from .plan import Plan
 from .spills import Schedule, Slots
 
-__all__ = ["StraightWriter", "read_ahead", "write_straight"]
+__all__ = ["StraightWriter", "read_ahead", "require_assembled", "write_stages", "write_straight"]
 
 _PIECE = 1000
 """Operations of a basic block: the time in which LLVM selects instructions grows faster than the length of a block."""
+_LONGEST = 120_000
+"""Operations of code with iterations that are assembled in less than a minute."""
+Stores = dict[int, list[tuple[Row, int]]]
+"""The places to which values are stored, by the index of the node."""
 
 
 class StraightWriter:
@@ -35,36 +43,50 @@ class StraightWriter:
         plan: Plan,
         schedule: Schedule,
         slots: Slots | None,
-        given: Mapping[tuple[int, int], str] | None = None,
+        given: Mapping[Any, str] | None = None,
     ) -> None:
         """Read arguments as early as the plan says, unless they are `given`; with a schedule, values wait in slots."""
         self._e, self._rows, self._plan = e, rows, plan
         self._schedule, self._slots = schedule, slots
         self._held = [None if x.entries is None else {n: k for k, n in enumerate(x.entries)} for x in layout.inputs]
         self._names: dict[int, str] = {}
-        self._given = given or {}
+        self._given = dict(given or {})
+        self._done = 0
+        """The operations that are written."""
 
-    def write(self, roots: Iterable[Node], stores: dict[int, list[tuple[Row, int]]], always: Value) -> None:
+    def write(self, roots: Iterable[Node], stores: Stores, always: Value) -> None:
         """Write what the roots need, and store nodes, by their index, at places.
 
         The branches between pieces leave the innermost loop or block unless `always` is positive, which it is.
         """
-        nodes = live(roots)
-        work = [node for node in nodes if node.args]
+        self.write_nodes(live(roots), stores, always)
+
+    def write_nodes(self, nodes: Sequence[Node], stores: Stores, always: Value, outward: int = 0) -> None:
+        """Write nodes, the next ones; branches leave a loop or block that is so many further outward."""
+        work, begun = [node for node in nodes if node.args], self._done
         reads = read_ahead(work, self._plan.ahead)
-        for position, node in enumerate(work):
+        for position, node in enumerate(work, begun):
             if position and position % self._plan.piece == 0:
-                self._e.leave_unless(always.differs(-position))
+                self._e.leave_unless(always.differs(-position), outward)
             elif position and position % _PIECE == 0:
                 self._e.begin_block()
-            for leaf in reads.get(position, ()):
+            for leaf in reads.get(position - begun, ()):
                 self.operand(leaf)
             self._operation(node, position, stores)
+        self._done += len(work)
         for node in nodes:
             if not node.args:
                 self._store(node, stores)
 
-    def _operation(self, node: Node, position: int, stores: dict[int, list[tuple[Row, int]]]) -> None:
+    def give(self, names: Mapping[Any, str]) -> None:
+        """Use names for leaves, by what the leaves hold."""
+        self._given.update(names)
+
+    def scalar(self, x: Scalar) -> str:
+        """Return the name of a node's value, or a constant."""
+        return self.operand(x) if isinstance(x, Node) else self._e.constant(float(x))
+
+    def _operation(self, node: Node, position: int, stores: Stores) -> None:
         """Write an operation, with all that moves before and after it."""
         slots = self._slots
         for index, slot in self._schedule.read.get(position, ()):
@@ -76,7 +98,7 @@ class StraightWriter:
             assert slots is not None
             slots.write(slot, self._names[index])
 
-    def _store(self, node: Node, stores: dict[int, list[tuple[Row, int]]]) -> None:
+    def _store(self, node: Node, stores: Stores) -> None:
         for row, index in stores.get(node.index, ()):
             self._e.store(self.operand(node), row, index)
 
@@ -109,18 +131,56 @@ def read_ahead(work: Sequence[Node], ahead: int) -> dict[int, list[Node]]:
     return found
 
 
-def write_straight(entry: Entry, code: StraightCode, writer: Callable[[Sequence[Row]], StraightWriter]) -> int:
+def require_assembled(code: RepeatedCode, model: Model) -> None:
+    """Raise an error if the driver would take minutes to assemble steps with contacts."""
+    if code.length > _LONGEST:
+        raise CompileError(
+            f"a step of {model.name!r} with contacts has {code.length:,} operations, and a GPU takes at most "
+            f"{_LONGEST:,}; leave out contacts, or compute on the processor"
+        )
+
+
+def write_stages(e: ThreadEmitter, writer: StraightWriter, code: RepeatedCode, stores: Stores, always: Value) -> None:
+    """Write code with loops of `repeat`: the numbers that a loop changes are in registers.
+
+    A thread leaves a loop that may stop early by itself; those of its warp wait for the last one.
+    """
+    staged = stages(code)
+    for number, loop in enumerate(code.loops):
+        writer.write_nodes(staged[2 * number], stores, always)
+        for node in staged[2 * number + 1]:
+            for leaf in (a for a in node.args if a.op == "leaf" and not isinstance(a.data, Changing)):
+                writer.operand(leaf)  # once, not each time
+        starts = [Value(e, writer.scalar(x), e.element) for x in loop.start]
+        with e.repeat():
+            times, numbers = e.carried(1), [e.carried(x) for x in starts]
+            writer.give({Changing(number, k, False): x.value.name for k, x in enumerate(numbers)})
+            writer.write_nodes(staged[2 * number + 1], stores, always, outward=1)
+            for x, y in zip(numbers, loop.step, strict=True):
+                x.next = Value(e, writer.scalar(y), e.element)
+            more, times.next = times.value < loop.count, times.value + 1
+            e.leave_unless(more & (numbers[-1].next < 0.5) if loop.stops else more)
+        writer.give({Changing(number, k, True): x.next.name for k, x in enumerate(numbers)})
+    writer.write_nodes(staged[-1], stores, always)
+
+
+def write_straight(
+    entry: Entry, code: StraightCode | RepeatedCode, writer: Callable[[Sequence[Row]], StraightWriter]
+) -> int:
     """Write the scalars of a result to its row, by a writer for the rows of the arguments.
 
     Return the numbers of the workspace.
     """
     with entry.state() as arguments:
-        stores: dict[int, list[tuple[Row, int]]] = {}
+        stores: Stores = {}
         for k, x in enumerate(code.results):
             if isinstance(x, Node):
                 stores.setdefault(x.index, []).append((arguments.output, k))
             else:
                 entry.e.store(entry.e.constant(float(x)), arguments.output, k)
         with entry.e.block():
-            writer(arguments.inputs).write(code.roots, stores, entry.named["%n"])
+            if isinstance(code, RepeatedCode):
+                write_stages(entry.e, writer(arguments.inputs), code, stores, entry.named["%n"])
+            else:
+                writer(arguments.inputs).write(code.roots, stores, entry.named["%n"])
     return entry.workspace(0)

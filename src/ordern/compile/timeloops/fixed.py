@@ -55,7 +55,7 @@ def compile_rollout(
         take_over = m.copy if watching is None else watching.take_over
         take_over(v1, v)  # a position may be a velocity's tile, but not the other way round
         take_over(q1, q)
-        m.sequence("step")
+        m.sequence("step" if contact is None or not contact.checks else "keep")
     else:
         m.sequence("step")
         for found, to in zip(projection.write(q1, v1), (q, v), strict=True):
@@ -68,7 +68,12 @@ def compile_rollout(
     if contact is not None:
         contact.write_clear()
     emitted = m.finish()
-    parts = [emitted.text, lanes_function(m.target), _take(m, impacts), _rollout(m, (q, v), impacts, watching, contact)]
+    parts = [
+        emitted.text,
+        lanes_function(m.target),
+        _take(m, impacts, contact),
+        _rollout(m, (q, v), impacts, watching, contact),
+    ]
     text = "\n".join(parts)
     return kernels.code(compile_object(text), emitted.workspace)
 
@@ -94,7 +99,7 @@ def lanes_function(target: Target) -> str:
     return b.text("@lanes")
 
 
-def _take(m: Emitter, impacts: Impacts | None) -> str:
+def _take(m: Emitter, impacts: Impacts | None, contact: ContactStep | None) -> str:
     """Return the IR text of @take: one step, with what follows its formulas."""
     b = Builder(("ptr %ws", "ptr %datas"))
     workspace = b.arguments[0]
@@ -103,6 +108,10 @@ def _take(m: Emitter, impacts: Impacts | None) -> str:
         b.call(f"@{sequence}", *b.arguments)
 
     run("step")
+    if contact is not None and contact.checks:
+        with b.if_(any_lane(b, m, workspace.at(contact.stopped.at, m.target.vector))):
+            run("stop")
+        run("keep")
     if m.projection is not None:
         m.projection.emit(b, run, workspace)
         run("renew")
@@ -111,6 +120,21 @@ def _take(m: Emitter, impacts: Impacts | None) -> str:
         with b.if_(any_lane(b, m, workspace.at(impacts.touched.at, m.target.vector))):
             run("strike")
     return b.text("@take")
+
+
+def _tiles(
+    m: Emitter, state: tuple[Tile, Tile], watching: Watching | None, contact: ContactStep | None
+) -> dict[str, Tile]:
+    """Return the places of the arrays of which a row of each trajectory is loaded or stored."""
+    q, v = state
+    tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
+    tiles["parameters"] = m.parameters
+    if watching is not None:
+        tiles["marks"] = watching.marks
+    if contact is not None:
+        tiles |= {"surfaces": contact.surfaces, "pushes0": contact.stored, "pushes": contact.stored}
+        tiles["certificate"] = contact.certificate
+    return tiles
 
 
 def _rollout(
@@ -126,16 +150,8 @@ def _rollout(
     pointers |= {"parameters", "marks", "begun", "surfaces", "pushes0", "pushes_out", "certificate_out"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
-    q, v = state
-    tiles = {"q0": q, "v0": v, "q": q, "v": v, "tau": m.applied, "external": m.external, "goal": m.goal}
-    tiles["parameters"] = m.parameters
-    if watching is not None:
-        tiles["marks"] = watching.marks
-    stored = ["q", "v"]
-    if contact is not None:
-        tiles |= {"surfaces": contact.surfaces, "pushes0": contact.stored, "pushes": contact.stored}
-        tiles["certificate"] = contact.certificate
-        stored += ["pushes", "certificate"]
+    tiles = _tiles(m, state, watching, contact)
+    stored = ["q", "v", *(["pushes", "certificate"] if contact is not None else [])]
     forces = ["tau", *(["external"] if m.has_external else []), *(["goal"] if m.feedback else [])]
 
     def run(sequence: str) -> None:

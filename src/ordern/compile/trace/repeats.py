@@ -9,17 +9,21 @@ change; what follows reads other leaves, the numbers after the last time. The op
 
 An operation belongs to the latest stage of its operands. The numbers that change are in memory: `now` while a loop
 reads them, `next` while it computes them, from which they are copied at the end of each time.
+
+A loop may stop early: each state keeps its numbers once they have settled, so that they do not depend on the other
+states of a vector, and the loop ends when those of all states have. The last of its numbers is then 1, and 0 before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...graph import Graph, Node, Scalar, live
+from ...graph import Graph, Node, Scalar, live, where_less
 from ...model import ConcreteTree
 from ...records import dataclass
-from ..emit.builder import Builder
+from ..emit.builder import Builder, Value
 from ..emit.nodes import Constants, TextEmitter
 from ..emit.target import Target
 from ..emit.tiles import Prefetch
@@ -29,7 +33,16 @@ from .unroll import assign_slots, cut, emit_chunk, number_leaves, run_text, shar
 if TYPE_CHECKING:
     from ..pipeline import Request
 
-__all__ = ["RepeatedCode", "emit_repeated", "repeats", "trace_repeated"]
+__all__ = [
+    "Changing",
+    "Repeat",
+    "RepeatedCode",
+    "RepeatingTree",
+    "emit_repeated",
+    "repeats",
+    "stages",
+    "trace_repeated",
+]
 
 
 class Changing(NamedTuple):
@@ -47,6 +60,8 @@ class Repeat:
     count: int
     start: tuple[Scalar, ...]
     step: tuple[Scalar, ...]
+    stops: bool = False
+    """True if the last number tells in which states the others do not change any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +74,14 @@ class RepeatedCode:
     @property
     def operations(self) -> int:
         """The operations of one state."""
-        staged = _stages(self)
+        staged = stages(self)
         work = [len([node for node in nodes if node.args]) for nodes in staged]
         return sum(n * (self.loops[s // 2].count if s % 2 else 1) for s, n in enumerate(work))
+
+    @property
+    def length(self) -> int:
+        """The operations of the code as it is written."""
+        return len([node for node in live(self.roots) if node.args])
 
     @property
     def roots(self) -> list[Node]:
@@ -77,21 +97,41 @@ class RepeatingTree(ConcreteTree):
     loops: list[Repeat]
     _inside = False
 
-    def repeat(self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any) -> Any:
-        """Trace a function once, as a loop; within another loop, or for one or two times, as often as it is applied."""
-        if self._inside or count < 3 or not start:
+    def repeat(
+        self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
+        change: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar] | None = None, first: Scalar = 1.0,
+    ) -> Any:  # fmt: skip
+        """Trace a function once, as a loop; as often as it is applied if that is once or twice, or within a loop.
+
+        Derivatives stop at loops. So a function is a loop only where these do not go through it (see `Tree.root`).
+        """
+        differentiated = self.differentiating is not None and not self.solving
+        if self._inside or count < 3 or not start or differentiated:
             return super().repeat(count, step, start)
         number = len(self.loops)
         self._inside = True
-        made = step([self.graph.leaf(Changing(number, k, False)) for k in range(len(start))])
+        now = [self.graph.leaf(Changing(number, k, False)) for k in range(len(start))]
+        made = list(step(now))
         self._inside = False
-        self.loops.append(Repeat(count, tuple(start), tuple(made)))
+        if change is None:
+            self.loops.append(Repeat(count, tuple(start), tuple(made)))
+        else:
+            done = self.graph.leaf(Changing(number, len(start), False))
+            settled = where_less(done, 0.5, where_less(change(now, made), 1.0, 1.0, 0.0), 1.0)
+            kept = [where_less(done, 0.5, new, old) for new, old in zip(made, now, strict=True)]
+            begun = where_less(first, 1.0, 1.0, 0.0)
+            self.loops.append(Repeat(count, (*start, begun), (*kept, settled), True))
         return [self.graph.leaf(Changing(number, k, True)) for k in range(len(start))]
 
 
 def repeats(request: Request) -> bool:
-    """Return True if a request is compiled with loops of `repeat`: derivatives go through each time by itself."""
-    return request.algorithm.repeats and " " not in request.question.name
+    """Return True if a request is compiled with loops of `repeat`.
+
+    Derivatives do not go through loops, but come from the equations of their result (`Tree.root`); second derivatives
+    go through each time by itself.
+    """
+    mode, _, rest = request.question.name.partition(" ")
+    return request.algorithm.repeats and mode != "hessian" and " " not in rest.rpartition(" by ")[0]
 
 
 def trace_repeated(request: Request, layout: Layout) -> RepeatedCode:
@@ -102,7 +142,7 @@ def trace_repeated(request: Request, layout: Layout) -> RepeatedCode:
     return RepeatedCode(run_text(request, layout, tree, graph), tree.loops)
 
 
-def _stages(code: RepeatedCode) -> list[list[Node]]:
+def stages(code: RepeatedCode) -> list[list[Node]]:
     """Return the nodes of each stage, in order."""
     found: list[list[Node]] = [[] for _ in range(2 * len(code.loops) + 1)]
     stage: dict[int, int] = {}
@@ -150,12 +190,12 @@ def emit_repeated(
     def place_of(leaf: Any) -> int:
         return now[leaf.loop] + leaf.k if isinstance(leaf, Changing) else known(leaf)
 
-    stages = [cut(nodes) for nodes in _stages(code)]
-    starts = [sum(map(len, stages[:s])) for s in range(len(stages) + 1)]
-    spans = [(starts[s], starts[s + 1] - 1) for s in range(1, len(stages), 2)]
-    slots, size = assign_slots([chunk for stage in stages for chunk in stage], end, spans)
+    chunks = [cut(nodes) for nodes in stages(code)]
+    starts = [sum(map(len, chunks[:s])) for s in range(len(chunks) + 1)]
+    spans = [(starts[s], starts[s + 1] - 1) for s in range(1, len(chunks), 2)]
+    slots, size = assign_slots([chunk for stage in chunks for chunk in stage], end, spans)
     texts, names = [], ("ws", "constants", "wanted") if prefetches else ("ws", "constants")
-    for s, stage in enumerate(stages):
+    for s, stage in enumerate(chunks):
         for k, chunk in enumerate(stage):
             e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in names])
             early = share(prefetches, k, len(stage)) if s == 0 else ()
@@ -165,7 +205,7 @@ def emit_repeated(
         texts.append(_move(s, pairs, place_of, constants, target))
     for number, loop in enumerate(code.loops):
         texts.append(_advance(number, now[number], len(loop.start), target))
-    body = _body(code.loops, starts, bool(prefetches))
+    body = _body(code.loops, starts, now, bool(prefetches), target)
     return "\n".join([constants.text(), init.text("@init"), *texts, body]), size
 
 
@@ -187,7 +227,7 @@ def _advance(number: int, now: int, n: int, target: Target) -> str:
     return e.text(f"@renewed{number}")
 
 
-def _body(loops: Sequence[Repeat], starts: Sequence[int], prefetching: bool) -> str:
+def _body(loops: Sequence[Repeat], starts: Sequence[int], now: Sequence[int], prefetching: bool, target: Target) -> str:
     """Return the IR text of @body: stage after stage, those of loops as often as they run."""
     b = Builder([f"ptr %{name}" for name in ("data", "ws", *(("wanted",) if prefetching else ()))])
     _, ws, *wanted = b.arguments
@@ -200,8 +240,20 @@ def _body(loops: Sequence[Repeat], starts: Sequence[int], prefetching: bool) -> 
 
     for number, loop in enumerate(loops):
         run(2 * number)
-        with b.counted(loop.count):
+        settled = ws.at(now[number] + len(loop.start) - 1, target.vector)
+        with b.if_(_unsettled(b, settled, target)) if loop.stops else nullcontext(), b.counted(loop.count):
             run(2 * number + 1)
             b.call(f"@renewed{number}", ws, constants)
+            if loop.stops:
+                b.leave_unless(_unsettled(b, settled, target))
     run(2 * len(loops))
     return b.text("@body")
+
+
+def _unsettled(b: Builder, place: Value, target: Target) -> Value:
+    """Test whether the number of some state is zero."""
+    lanes, vector, align = target.lanes, target.vector, min(64, target.lanes * target.itemsize)
+    numbers = b.value(f"load {vector}, ptr {place}, align {align}")
+    below = b.value(f"fcmp oeq {vector} {numbers}, zeroinitializer")
+    bits = b.value(f"bitcast <{lanes} x i1> {below} to i{lanes}")
+    return b.typed("i1", f"icmp ne i{lanes} {bits}, 0")

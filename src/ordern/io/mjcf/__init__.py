@@ -19,6 +19,7 @@ from .actuators import add_motors, drives_of, read_actuators
 from .align import align_free_bodies
 from .assemble import assemble
 from .bodies import add_bodies
+from .contact import add_contact_rules
 from .document import Document
 from .equality import add_equalities
 from .keyframes import add_keyframes
@@ -54,6 +55,7 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     set_springs(builder, tree, drives)
     add_equalities(builder, tree)
     add_motors(builder, actuators)
+    add_contact_rules(builder, tree)
     add_keyframes(builder, tree)
     document.unread.note(builder)
     return builder

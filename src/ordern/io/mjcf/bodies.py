@@ -16,6 +16,7 @@ from ..attributes import bound, flag, keyword, number, required, vector
 from ..remarks import Remarks
 from ..solids import Mass
 from ..xml import Element
+from .contact import paired_geoms
 from .document import Settings
 from .fluid import body_drags
 from .geometry import add_shapes, geom_of
@@ -32,14 +33,14 @@ _KINDS = ("hinge", "slide", "ball", "free")
 
 def add_bodies(builder: ModelBuilder, tree: Tree, masses: dict[str, Mass], drives: Drives) -> None:
     """Add all bodies, joints, frames and shapes of a document. `drives` are the terms of joints by actuators."""
-    remarks, names = Remarks(), Remarks()
+    remarks, names, paired = Remarks(), Remarks(), paired_geoms(tree)
     builder.body(tree.world.name, where=tree.world.element.where)
     for body in tree.bodies:
         try:
             if body is not tree.world:
                 _add_body(builder, body, masses[body.name], tree, drives, remarks)
             for part in body.geoms:
-                add_shapes(builder, geom_of(part, body), part, body)
+                add_shapes(builder, geom_of(part, body), part, body, paired)
         except ModelError as e:
             raise e if e.where else body.element.error(f"{body.what}: {e}") from None
     for body in tree.bodies:

@@ -26,6 +26,8 @@ ACTUATORS = (
 """The elements of actuators, which share one set of defaults."""
 
 
+_LISTS = ("size", "friction", "solref", "solimp")
+"""Attributes of which an element may give the first numbers only."""
 PLAIN = "<plain>"
 """A class without defaults, for parts to which none apply. No file can have this name."""
 _MAIN = "main"
@@ -62,6 +64,7 @@ class Settings:
     density: float = 0.0
     viscosity: float = 0.0
     wind: tuple[float, ...] = (0.0, 0.0, 0.0)
+    filter_parents: bool = True
 
     def angle(self, x: float) -> float:
         """Return an angle of the file in radians."""
@@ -97,6 +100,8 @@ class Settings:
         for switch in e.all("flag"):
             if keyword(switch, "gravity", ("enable", "disable"), "enable", "option") == "disable":
                 self.gravity = (0.0, 0.0, 0.0)
+            if keyword(switch, "filterparent", ("enable", "disable"), "enable", "option") == "disable":
+                self.filter_parents = False
 
 
 class Document:
@@ -125,7 +130,7 @@ class Document:
         self.meshes = self._assets("mesh")
         self.mesh_masses: dict[tuple[str, bool], Mass] = {}
         """The masses of meshes, solid and as shells, which are read once."""
-        self.materials = self._assets("material")
+        self.materials, self.hfields = self._assets("material"), self._assets("hfield")
         self.models = [element for element in self.section("asset") if element.tag == "model"]
 
     def section(self, tag: str) -> Iterator[Element]:
@@ -181,13 +186,14 @@ class Document:
 
 
 def _merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Merge attributes with those of the class. A shorter list of sizes replaces the first sizes of the class."""
+    """Merge attributes with those of the class. A shorter list of numbers replaces the first ones of the class."""
     both = {**defaults, **own}
     if any(name in own for name in ORIENTATIONS):
         for name in ORIENTATIONS:
             if name not in own:
                 both.pop(name, None)
-    if "size" in own and "size" in defaults:
-        mine, theirs = own["size"].split(), defaults["size"].split()
-        both["size"] = " ".join([*mine, *theirs[len(mine) :]])
+    for name in _LISTS:
+        if name in own and name in defaults:
+            mine, theirs = own[name].split(), defaults[name].split()
+            both[name] = " ".join([*mine, *theirs[len(mine) :]])
     return both

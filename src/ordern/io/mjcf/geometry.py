@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,9 @@ from ...model import ModelBuilder, Placement
 from ..attributes import flag, found, keyword, number, required, vector
 from ..solids import NOTHING, Mass, shape_mass
 from ..xml import Element
+from .contact import contact_terms, sliding_friction
 from .document import Document
+from .hfield import heights_of
 from .mesh import mesh_file, read_mesh
 from .nodes import BodyNode, Part
 from .orientation import fromto, placed
@@ -127,10 +128,13 @@ def _fitted(geom: Geom, mesh: Mass) -> tuple[Placement, tuple[float, ...]]:
     return Placement.of(axes, mesh.com), tuple(map(float, sizes.get(geom.kind, (a, b, c))))
 
 
-def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) -> None:
-    """Add the visual and the collision shape of a geom, as far as it has these roles."""
+def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode, paired: Container[str]) -> None:
+    """Add the visual and the collision shape of a geom, as far as it has these roles; a `paired` one collides."""
     e, kind, document = geom.element, geom.kind, geom.document
-    if kind in ("hfield", "sdf") or (kind in _SIZES and "mesh" in e.attributes):
+    if kind == "hfield":
+        _add_field(builder, geom, part, body)
+        return
+    if kind == "sdf" or (kind in _SIZES and "mesh" in e.attributes):
         fitted = " fitted to a mesh" if "mesh" in e.attributes and kind != "sdf" else ""
         document.unread.add(f"shape of a geom of type {kind}{fitted}", quiet=True)
         return
@@ -143,26 +147,45 @@ def add_shapes(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) ->
     elif kind in ("cylinder", "capsule"):
         size = (size[0], 2.0 * size[1])
     size = tuple(geom.scale.length * x for x in size)
-    collides = any(number(e, bits, geom.what, 1.0) for bits in ("contype", "conaffinity"))
+    collides = part.name in paired or any(number(e, bits, geom.what, 1.0) for bits in ("contype", "conaffinity"))
     seen = number(e, "group", geom.what, 0.0) <= 2 or not collides
-    for role, holds in (("visual", seen), ("collision", collides)):
-        if holds:
-            looks: dict[str, Any] = {
-                "color": _color(geom),
-                "name": part.name,
-                "where": e.where,
-                "friction": _friction(geom),
-            }
-            builder.shape(body.name, kind, size, at=at, file=file, role=role, **looks)
+    looks: dict[str, Any] = {"color": _color(geom), "name": part.name, "where": e.where}
+    if seen:
+        builder.shape(body.name, kind, size, at=at, file=file, role="visual", **looks)
+    if collides:
+        looks |= {"friction": sliding_friction(e, geom.what), "contact": contact_terms(e, geom.what, part)}
+        builder.shape(body.name, kind, size, at=at, file=file, role="collision", **looks)
 
 
-def _friction(geom: Geom) -> float | None:
-    """Return the coefficient of sliding friction, the first of up to three numbers; None for the default."""
-    words = geom.element.attributes.get("friction", "").split()
-    with contextlib.suppress(ValueError):
-        if words and 0.0 <= float(words[0]) < math.inf:
-            return float(words[0])
-    return None  # the motion does not depend on it
+def _add_field(builder: ModelBuilder, geom: Geom, part: Part, body: BodyNode) -> None:
+    """Add the collision shape of a height field; one that is a picture is left out."""
+    e = geom.element
+    try:
+        asset = found("hfield", required(e, "hfield", geom.what), geom.document.hfields, e, geom.what)
+        field = heights_of(asset, geom.document)
+    except ModelError as error:  # the motion without contacts does not depend on it
+        geom.document.unread.add(f"shape of a geom of type hfield, which cannot be read ({error})", quiet=True)
+        return
+    if field is None:
+        geom.document.unread.add("shape of a geom of type hfield, whose elevations are a picture", quiet=True)
+        return
+    heights, scale = field[0] * geom.scale.length, geom.scale.length
+    touching: dict[str, Any] = {
+        "friction": sliding_friction(e, geom.what),
+        "contact": contact_terms(e, geom.what, part),
+    }
+    size = (field[1][0] * scale, field[1][1] * scale)
+    builder.shape(
+        body.name,
+        "hfield",
+        size,
+        at=geom.at,
+        role="collision",
+        name=part.name,
+        where=e.where,
+        heights=heights,
+        **touching,
+    )
 
 
 def _color(geom: Geom) -> tuple[float, ...] | None:

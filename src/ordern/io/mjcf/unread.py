@@ -21,7 +21,7 @@ _READ = {
     "compiler": "alignfree angle assetdir autolimits balanceinertia boundinertia boundmass coordinate eulerseq fitaabb "
     "inertiafromgeom inertiagrouprange meshdir settotalmass strippath exactmeshinertia",
     "option": "gravity density viscosity wind",
-    "flag": "gravity",
+    "flag": "gravity filterparent",
     "body": f"name childclass mocap pos {_TURN}",
     "frame": f"name childclass pos {_TURN} scale massscale scaling",
     "replicate": "count sep offset euler childclass",
@@ -30,10 +30,14 @@ _READ = {
     "actuatorfrcrange actuatorfrclimited springdamper",
     "freejoint": "name align",
     "geom": f"name class type size pos {_TURN} fromto mass density shellinertia mesh fitscale group contype "
-    "conaffinity rgba material fluidshape fluidcoef friction",
+    "conaffinity rgba material fluidshape fluidcoef friction condim gap margin priority solimp solref "
+    "hfield",
+    "pair": "name class geom1 geom2 condim friction gap margin solimp solref",
+    "exclude": "name body1 body2",
     "site": f"name class pos {_TURN} fromto",
     "mesh": "name class file vertex face scale refpos refquat inertia content_type",
     "material": "name class rgba",
+    "hfield": "name file content_type nrow ncol size elevation",
     "equality": "name class active body1 body2 anchor relpose site1 site2 torquescale joint1 joint2 polycoef",
     "actuator": "name class joint jointinparent tendon site cranksite slidersite body gear armature damping forcerange "
     "forcelimited ctrlrange ctrllimited",
@@ -47,7 +51,8 @@ _WITHOUT_EFFECT = {
     "body": "sleep simple fuse user",
     "joint": "group margin solimpfriction solimplimit solreffriction solreflimit user actuatorgravcomp",
     "freejoint": "group",
-    "geom": "adhesion castshadow condim gap hfield margin priority solimp solmix solref surfacevel user",
+    "geom": "adhesion castshadow solmix surfacevel user",
+    "pair": "solreffriction",
     "site": "group material mesh rgba size type user",
     "mesh": "material maxhullvert normal smoothnormal texcoord",
     "material": "emission metallic reflectance roughness shininess specular texrepeat texture texuniform",
@@ -68,9 +73,9 @@ _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 _MOST_KINDS = 50
 """Kinds of unread parts that a note lists; the elements and attributes that MuJoCo knows are fewer."""
 _SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
-_COUNTED_SECTIONS = ["sensor", "contact", "custom", "deformable", "extension"]
+_COUNTED_SECTIONS = ["sensor", "custom", "deformable", "extension"]
 """Sections whose elements are counted one by one."""
-_OTHER_SECTIONS = ["actuator", "tendon", "keyframe"]
+_OTHER_SECTIONS = ["actuator", "tendon", "keyframe", "contact"]
 """Sections whose readers count what they do not read."""
 _IN_BODY = ["body", "joint", "freejoint", "geom", "site", "inertial", "frame", "replicate"]
 _IN_BODY_WITHOUT_EFFECT = ("camera", "light")
@@ -84,11 +89,17 @@ class Unread:
         """The parts that change the motion."""
         self._quiet: Counter[str] = Counter()
         """Other parts."""
+        self._kept: Counter[str] = Counter()
+        """Parts that are read, but that rigid contacts do not use."""
         self._known: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {}
 
     def add(self, what: str, *, quiet: bool = False) -> None:
         """Count one unread part; it is `quiet` if it does not change the motion."""
         (self._quiet if quiet else self._count)[what] += 1
+
+    def keep(self, what: str) -> None:
+        """Count one part that is kept, but that rigid contacts do not use."""
+        self._kept[what] += 1
 
     def sections(self, root: Element) -> None:
         """Check the sections of a document."""
@@ -129,13 +140,15 @@ class Unread:
                     self.add(f"{attribute} of <{element.tag}>")
 
     def note(self, builder: ModelBuilder) -> None:
-        """Add one note about the parts that change the motion, and one about the others."""
-        for start, tally in (("not modelled, so that the motion differs", self._count), ("not read", self._quiet)):
+        """Add one note about the parts that change the motion, one about the others, and one about unused ones."""
+        kept = "kept, but not used by rigid contacts"
+        tallies = {"not modelled, so that the motion differs": self._count, "not read": self._quiet, kept: self._kept}
+        for start, tally in tallies.items():
             if tally:
                 counts = [f"{what} ({n})" if n > 1 else what for what, n in tally.items()]
                 if len(counts) > _MOST_KINDS:  # names that no file of MuJoCo has
                     counts[_MOST_KINDS:] = [f"... ({len(tally)} kinds in all)"]
-                builder.note(f"{start}: {', '.join(counts)}", builder.source, quiet=tally is self._quiet)
+                builder.note(f"{start}: {', '.join(counts)}", builder.source, quiet=tally is not self._count)
 
 
 def _refuse_misspelt(name: str, known: list[str] | tuple[str, ...], kind: str, element: Element) -> None:

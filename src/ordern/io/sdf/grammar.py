@@ -22,7 +22,13 @@ _KNOWN = {
     "fluid_added_mass": (" ".join(a + b for k, a in enumerate(FLUID_AXES) for b in FLUID_AXES[k:]), ""),
     "inertia": ("ixx iyy izz ixy ixz iyz", ""),
     "visual": ("pose geometry material", ""),
-    "collision": ("pose geometry density", ""),
+    "collision": ("pose geometry density surface", ""),
+    "surface": ("friction contact bounce", ""),
+    "friction": ("ode torsional", ""),
+    "torsional": ("coefficient use_patch_radius patch_radius", ""),
+    "contact": ("ode", ""),
+    "ode": ("mu mu2 kp kd", ""),
+    "bounce": ("restitution_coefficient", ""),
     "geometry": (f"empty {' '.join(SHAPES)}", ""),
     "joint": (
         "pose parent child axis axis2 thread_pitch screw_thread_pitch gearbox_ratio gearbox_reference_body "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...arguments import Array
@@ -15,6 +17,7 @@ from ..solids import Mass, combined, solid_mass
 from ..xml import Element
 from .grammar import FLUID_AXES
 from .scope import Scope
+from .surface import surface_of
 from .text import flag, number, numbers, pose_of, relative_to, text_of
 
 __all__ = ["add_link"]
@@ -50,7 +53,7 @@ def add_link(builder: ModelBuilder, scope: Scope, link: Element, remarks: Remark
     for shape in link.children:
         if shape.tag in ("visual", "collision"):
             try:
-                _shape(builder, scope, link, shape, name)
+                _shape(builder, scope, link, shape, name, remarks)
             except ModelError as e:
                 remarks.left_out("shapes", e)
 
@@ -114,7 +117,7 @@ def _added_inertia(inertial: Element, at: Placement, what: str) -> Array | None:
     return in_frame(A[np.ix_(angular_first, angular_first)], at)
 
 
-def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str) -> None:
+def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element, body: str, remarks: Remarks) -> None:
     own = element.attributes.get("name", "")
     what = f"{element.tag} {own!r} of link {body!r}"
     form = _form(element, what)
@@ -125,7 +128,10 @@ def _shape(builder: ModelBuilder, scope: Scope, link: Element, element: Element,
         at = at @ _upright(form, what)
     size, color, where = _size(form, what), _color(element, what), element.where
     file = text_of(form, "uri", what) if form.tag == "mesh" else ""
-    builder.shape(body, form.tag, size, at=at, file=file, role=element.tag, color=color, name=own, where=where)
+    looks: dict[str, Any] = {"color": color, "name": own, "where": where}
+    if element.tag == "collision":
+        looks["friction"], looks["contact"] = surface_of(element, what, remarks)
+    builder.shape(body, form.tag, size, at=at, file=file, role=element.tag, **looks)
 
 
 def _form(element: Element, what: str) -> Element | None:

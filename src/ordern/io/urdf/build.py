@@ -16,6 +16,7 @@ from .grammar import GRAMMAR, left_unread, refuse_templates
 from .joint import add_joint
 from .link import Colors, add_link, color_of
 from .places import placement_of
+from .surface import link_surfaces
 from .transmission import add_motors, armatures_of
 
 __all__ = ["build_urdf", "read_urdf"]
@@ -39,8 +40,9 @@ def build_urdf(root: Element) -> ModelBuilder:
     builder.source = root.source
     for material in root.all("material"):
         color_of(material, "", colors, remarks)
+    surfaces = link_surfaces(root, remarks)
     for link in root.all("link"):
-        add_link(builder, link, colors, remarks)
+        add_link(builder, link, colors, surfaces, remarks)
     types = {j.attributes.get("name", ""): j.attributes.get("type", "") for j in root.all("joint")}
     armatures = armatures_of(root)
     for joint in root.all("joint"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..grammar import Examined, Grammar
 from ..xml import Element
+from .surface import READ_IN_GAZEBO
 
 __all__ = ["GRAMMAR", "SHAPES", "driven", "left_unread", "refuse_templates", "unread"]
 
@@ -83,11 +84,21 @@ def left_unread(examined: Examined) -> dict[str, list[Element]]:
     left = [x for x in examined.unread.pop("<transmission>", ()) if not driven(x)]
     if left:
         examined.unread["<transmission>"] = left
+    gazebos = [x for x in examined.unread.get("<gazebo>", ()) if not _read_whole(x)]
+    if gazebos:
+        examined.unread["<gazebo>"] = gazebos
+    else:
+        examined.unread.pop("<gazebo>", None)
     for element in [part for gazebo in examined.unread.get("<gazebo>", ()) for part in gazebo.children]:
         value = (element.text or element.attributes.get("value", "")).lower()
         if value not in _WITHOUT_EFFECT.get(element.tag, (value,)):
             examined.unread.setdefault(f"<{element.tag}> in <gazebo>", []).append(element)
     return examined.in_order()
+
+
+def _read_whole(gazebo: Element) -> bool:
+    """Return whether all of a <gazebo> is read: the friction of a link."""
+    return bool(gazebo.children) and all(child.tag in READ_IN_GAZEBO for child in gazebo.children)
 
 
 def driven(transmission: Element) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...errors import ModelError
 from ...model import ModelBuilder
 from ..attributes import number, required, rotated, vector
@@ -10,13 +13,16 @@ from ..solids import combined, solid_mass
 from ..xml import Element
 from .grammar import SHAPES
 from .places import child_of, origin_of
+from .surface import LinkSurface
 
 __all__ = ["Colors", "add_link", "color_of"]
 
 Colors = dict[str, tuple[float, ...]]
 
 
-def add_link(builder: ModelBuilder, link: Element, colors: Colors, remarks: Remarks) -> None:
+def add_link(
+    builder: ModelBuilder, link: Element, colors: Colors, surfaces: Mapping[str, LinkSurface], remarks: Remarks
+) -> None:
     """Add a link as a body, with its shapes."""
     name = required(link, "name")
     what = f"link {name!r}"
@@ -34,7 +40,7 @@ def add_link(builder: ModelBuilder, link: Element, colors: Colors, remarks: Rema
     for shape in link.children:
         if shape.tag in ("visual", "collision"):
             try:
-                _shape(builder, name, shape, colors, remarks)
+                _shape(builder, name, shape, colors, surfaces.get(name), remarks)
             except ModelError as e:
                 remarks.left_out("shapes", e)
 
@@ -63,7 +69,9 @@ def _weigh(builder: ModelBuilder, name: str, link: Element, inertial: Element, r
     remarks.add("with the mass of its collision shapes, by their <density>", what, inertial.where)
 
 
-def _shape(builder: ModelBuilder, link: str, shape: Element, colors: Colors, remarks: Remarks) -> None:
+def _shape(
+    builder: ModelBuilder, link: str, shape: Element, colors: Colors, surface: LinkSurface | None, remarks: Remarks
+) -> None:
     what = f"link {link!r}"
     geometry = child_of(shape, "geometry", what, "<geometry> with a shape in it")
     form = next((child for child in geometry.children if child.tag in SHAPES), None)
@@ -73,7 +81,11 @@ def _shape(builder: ModelBuilder, link: str, shape: Element, colors: Colors, rem
     size, at, name = _size(form, what), origin_of(shape, what), shape.attributes.get("name", "")
     file = required(form, "filename", what) if form.tag == "mesh" else ""
     color = None if material is None else color_of(material, what, colors, remarks)
-    builder.shape(link, form.tag, size, at=at, file=file, role=shape.tag, color=color, name=name, where=shape.where)
+    touching: dict[str, Any] = {}
+    if shape.tag == "collision" and surface is not None:
+        touching = {"friction": surface.friction, "contact": surface.terms}
+    looks: dict[str, Any] = {"color": color, "name": name, "where": shape.where}
+    builder.shape(link, form.tag, size, at=at, file=file, role=shape.tag, **looks, **touching)
 
 
 def _size(form: Element, what: str) -> list[float]:

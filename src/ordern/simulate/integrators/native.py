@@ -118,8 +118,10 @@ def step_requests(
 
 def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, Request]:
     """Return the kernels of steps with contacts."""
-    used = {"passive_force": robot.has_passive, "difference": feedback, "external_force": external}
-    names = {"passive_force": "passive"}
+    loops = any(loop.is_passive for loop in robot.loops if loop.active)
+    used = {"passive_force": robot.has_passive and not loops, "all_passive_force": loops}
+    used |= {"difference": feedback, "external_force": external}
+    names = {"passive_force": "passive", "all_passive_force": "passive"}
     found = {names.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
     return found | {"contact": robot.kernel("contact_step").request}
 
@@ -166,6 +168,9 @@ class FixedLoop:
         """
         steps = tableau(method)
         requests = step_requests(robot, steps, dynamics, feedback, external, closing, bool(limited))
+        if robot.contacts is not None and robot.contacts.limited:
+            without = replace(robot, contacts=replace(robot.contacts, limited=()))
+            requests["contact_free"] = type(robot).of(without).kernel("contact_step").request
         for k, x in enumerate(events):
             if x.frame is not None:
                 requests[f"watched{k}"] = robot.kernel("pose", frame=x.frame).request

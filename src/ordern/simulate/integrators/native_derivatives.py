@@ -41,6 +41,7 @@ _VARIED = {
     "project": ("q",),
     "difference": ("q0", "q1"),
     "external_force": ("q", "external"),
+    "contact_step": ("q", "v", "tau", "dt", "drag", "surfaces"),
 }
 """The arguments by which the kernels of a step are differentiated."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...arguments import Array
 from ...records import dataclass
+from ..contacts.compliant import Compliant
 
 if TYPE_CHECKING:
     from ..run.problem import Problem
@@ -98,8 +99,31 @@ class Field:
         return force if external.absent else force + external.joint_force(float(t[0]), q, v)
 
     def jacobian(self, t: float, y: Array, f: Array) -> Jacobian:
-        """Return the Jacobian by differences, in one batch of states."""
+        """Return the Jacobian: with compliant contacts by compiled derivatives, else by differences in one batch."""
+        if self._is_smooth():
+            return self._derived(y, f)
         moved = y + np.diag(_DIFFERENCE * np.maximum(1.0, np.abs(y)))
         apart = np.diag(moved) - y
         found = self.rates(np.full(len(y), t), moved)
         return Jacobian(((found - f) / apart[:, None]).T.copy(), self.problem.nq)
+
+    def _is_smooth(self) -> bool:
+        """Tell whether all forces have compiled derivatives, and contacts are stiff enough to need them."""
+        p = self.problem
+        known = p.tau.kind in ("none", "constant", "table", "sampled") and p.external.absent
+        plain = not p.constrained and not p.held and p.robot.variation is None
+        return known and plain and p.touching is not None and p.touching.model == "compliant"
+
+    def _derived(self, y: Array, f: Array) -> Jacobian:
+        """Return the Jacobian from derivatives of the texts of dynamics, of passive forces and of contacts."""
+        problem, n = self.problem, self.problem.nq
+        robot, q, v, a = problem.robot, y[:n], y[n:], f[n:]
+        unit = np.eye(len(y))
+        dq, dv = unit[:, :n].copy(), unit[:, n:].copy()
+        assert isinstance(problem.touching, Compliant)
+        force = problem.touching.jacobian(q, v).T
+        if robot.has_passive:
+            force = force + robot.kernel("push passive_force by q v")(q, v, problem.smoothing, dq, dv)
+        moved = robot.kernel("push forward_dynamics by q v")(q, v, a, dq, dv) + robot.mass_matrix_solve(q, force)
+        rates = robot.kernel("push position_rate by q v")(q, v, dq, dv)
+        return Jacobian(np.concatenate([rates, moved], axis=1).T.copy(), n)

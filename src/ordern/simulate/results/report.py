@@ -8,6 +8,7 @@ from typing import Any
 from ...io import warnings
 from ...records import dataclass
 from ..constraints.loop_report import LoopReport
+from ..contacts.report import ContactReport
 from ..run.endings import Ending
 
 __all__ = ["SimulationReport", "SimulationWarning", "Violation", "warn"]
@@ -85,6 +86,9 @@ class SimulationReport:
     potential: float = 0.0
     """The range of the potential energy of gravity and springs, largest less smallest, in J."""
 
+    contacts: ContactReport | None = None
+    """The report on contacts; None without a model of them."""
+
     @property
     def ok(self) -> bool:
         """True if the run came to its end, or to an event or limit that ends it."""
@@ -132,6 +136,8 @@ class SimulationReport:
         ]
         if self.loops is not None:
             rows += self.loops.rows()
+        if self.contacts is not None:
+            rows += self.contacts.rows()
         if drift is not None:
             rows.append(("momentum drift", f"{drift:.2e} ({', '.join(which)})"))
         rows += [("limits" if k == 0 else "", str(v)) for k, v in enumerate(self.violations[:8])]

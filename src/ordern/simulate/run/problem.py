@@ -22,6 +22,7 @@ from .endings import Ending
 if TYPE_CHECKING:
     from ...robot import Robot
     from ..constraints.limits import Stop
+    from ..contacts.touching import Touching
     from ..forces import Applied, External
 
 __all__ = ["OPEN", "Crossing", "Problem"]
@@ -75,6 +76,8 @@ class Problem:
         """The same with all rows."""
         self.crossing: Crossing | None = None
         self.turns = Turns()
+        self.touching: Touching | None = None
+        """The contacts of the robot, if the run has a model of them."""
         self.held: tuple[Stop, ...] = ()
         self._fixed: list[int] = []
         self.reaching: tuple[Stop, ...] = ()
@@ -103,7 +106,7 @@ class Problem:
         self.closed, self.now, self.usual = closed, constraints, constraints
         constraints.sparing = self.sparing
         self.crossing, self.timed = None, constraints.timed
-        self.has_passive = self._tree_passive or constraints.passive
+        self.has_passive = self._tree_passive or constraints.passive or self.touching is not None
         self.dynamics_method = self._method or constraints.rows.usual_method()
 
     # ---- forces and accelerations
@@ -127,7 +130,16 @@ class Problem:
         """Return the joint forces of external forces at states (k, nq), (k, nv) and times (k,)."""
         return self.external.over(t, q, v)
 
+    def touch_by(self, contacts: Touching) -> None:
+        """Let contacts act from now on."""
+        self.touching, self.has_passive = contacts, True
+
     def passive_force(self, q: Array, v: Array) -> Array:
+        """Return joint forces of dampers, friction and springs, and of compliant contacts."""
+        force = self.joint_passive_force(q, v)
+        return force if self.touching is None else force + self.touching.force(q, v)
+
+    def joint_passive_force(self, q: Array, v: Array) -> Array:
         """Return joint forces of dampers, friction and springs, those of joints that close loops included."""
         force: Array = self.robot.passive_force(q, v, self.smoothing) if self._tree_passive else np.zeros(np.shape(v))
         return force + self.now.robot.loop_passive_force(q, v, self.smoothing) if self.now.passive else force
@@ -135,6 +147,8 @@ class Problem:
     def dynamics(self, q: Array, v: Array, force: Array, t: Any = 0.0) -> Array:
         """Return accelerations by all joint forces together, passive ones included, and those of stops."""
         a = self.free_dynamics(q, v, force, t)
+        if self.touching is not None:
+            a = self.touching.accelerated(t, q, v, a)
         return self.resting(q, v, a, t)[1] if self.held else a
 
     def free_dynamics(self, q: Array, v: Array, force: Array, t: Any) -> Array:
@@ -166,6 +180,7 @@ class Problem:
             passive = self.passive_force(q, v)
             force, taken = applied + passive, -float(passive @ v)
         a = self.dynamics(q, v, force, t)
+        taken += self._lost_to_contacts(q, v, a, force)
         power = float(applied @ v)
         return a, power + float(self.loop_power(q, v, a, force)) if self.timed else power, taken
 
@@ -173,7 +188,12 @@ class Problem:
         """Return the powers of `rates`, where accelerations are known."""
         applied, passive = self.applied_force(t, q, v), self.passive_force(q, v)
         more = float(self.loop_power(q, v, a, applied + passive)) if self.timed else 0.0
-        return float(applied @ v) + more, -float(passive @ v)
+        return float(applied @ v) + more, -float(passive @ v) + self._lost_to_contacts(q, v, a, applied + passive)
+
+    def _lost_to_contacts(self, q: Array, v: Array, a: Array, force: Array) -> float:
+        """Return the power that rigid contacts take, which no force of the state alone has."""
+        rigid = self.touching is not None and self.touching.model == "rigid"
+        return -float(self.loop_power(q, v, a, force)) if rigid else 0.0
 
     def loop_power(self, q: Array, v: Array, a: Array, force: Array) -> Array:
         """Return the power of rows that time moves; all others have none."""

@@ -117,12 +117,14 @@ class Run:
         self.t, (self.q, self.v) = 0.0, state
         self.balance = Balance(self.robot, conserved(self.robot, problem.external.absent))
         self.balance.robot = problem.now.robot
-        if problem.constrained and problem.mechanism.grounded:
+        touching = problem.touching
+        if (problem.constrained and problem.mechanism.grounded) or (touching is not None and touching.grounded):
             self.balance.keeps[:] = False
         run: Run = weakref.proxy(self)  # no cycle: the arrays of a run are freed when it ends
         self.excess, self.loops = Excess(self.robot), LoopBooks(run)
         books: dict[str, Book] = {"balance": self.balance, "excess": self.excess}
         self.books = books | ({"loops": self.loops} if problem.constrained else {})
+        self.books |= {} if touching is None else {"touching": touching}
         self.switching, self.band = Switching(run, options.switches), SingularBand(run)
         self.stops, self.contacts = JointStops(run, stops), contacts
         own = [*self.switching.watchers, *(contacts.watchers if contacts else ()), *self.band.watchers]
@@ -132,7 +134,8 @@ class Run:
         if contacts is not None:
             contacts.enter(self)  # they are read after the run
         self._tracking = problem.tau.tracking()
-        self._extra = problem.mechanism.extra(problem) | (self._tracking.shapes if self._tracking else {})
+        self._extra = problem.mechanism.extra(problem) | (touching.shapes if touching else {})
+        self._extra |= self._tracking.shapes if self._tracking else {}
         self.log = Log(problem.nq, problem.nv, tuple(self._extra.values()))
         self.pieces: list[tuple[float, tuple[bool, ...]]] = [(0.0, problem.closed)]
         """Times, and the sets of constraints that are closed from then on."""
@@ -200,7 +203,11 @@ class Run:
         self._rows(np.array([t]), q[None], v[None], a[None], tau[None], *sums)
 
     def _rows(self, t: Array, q: Array, v: Array, a: Array, tau: Array, work: Array, lost: Array) -> None:
-        extra = [*self.problem.mechanism.series(self.problem, t, q, v, a, tau)]
+        problem, touching = self.problem, self.problem.touching
+        extra = [*problem.mechanism.series(problem, t, q, v, a, tau)]
+        if touching is not None:
+            other = tau + problem.external_force(t, q, v) + problem.joint_passive_force(q, v)
+            extra += touching.series(t, q, v, other)
         extra += self._tracking.series(t, q, v) if self._tracking else ()
         self.log.rows(t, q, v, a, tau, work, lost, *extra)
 
@@ -465,7 +472,7 @@ class Run:
             warn(f"{self.robot.name}: {report.message}; what was computed up to there is kept")
         t, q, v, a, tau, work, lost = rows
         found = Result(self.robot, t, q, v, a, tau, work, lost, self._happened(), report, dense, extra)
-        refused = "" if self.contacts is None else "grasps have no saltation matrices"
+        refused = "" if self.contacts is None else "runs with contacts have no saltation matrices"
         return found._with_jumps(self.options.events, self.options.switches, tuple(self.jumps.found), refused)
 
     def _happened(self) -> tuple[Happened, ...]:

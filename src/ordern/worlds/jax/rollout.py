@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -11,17 +12,18 @@ import jax.numpy as jnp
 from ...arguments import positive
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
-from ...model.checks import require_no_contacts
+from ...records import dataclass
+from ...simulate.contact_record import ContactSettings, certified, require_contacts, surfaces_elsewhere
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
-from ..steps import Steps, require_steps
+from ..steps import ContactSteps, Steps, require_steps
 from .external import external_forces
 from .numbers import numbers
 
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["Rollout", "rollout"]
+__all__ = ["ContactRollout", "Rollout", "rollout"]
 
 
 class Rollout(NamedTuple):
@@ -40,13 +42,51 @@ class Rollout(NamedTuple):
         return ~jnp.isfinite(jnp.concatenate([self.q[..., -1, :], self.v[..., -1, :]], axis=-1)).all(-1)
 
 
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["q", "v", "t", "contact_impulses", "residual", "penetration"],
+    meta_fields=[],
+)
+@dataclass(frozen=True, eq=False)
+class ContactRollout:
+    """The states of a rollout with contacts in JAX, and how exact the steps were; `q, v, t = run` unpacks them."""
+
+    q: Any
+    """Positions, of shape (..., 1 + steps // every, nq)."""
+    v: Any
+    """Velocities, of shape (..., 1 + steps // every, nv)."""
+    t: Any
+    """The times of the states."""
+    contact_impulses: Any
+    """Impulses of the step before each kept state, (..., rows, contacts, 3)."""
+    residual: Any
+    """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
+    penetration: Any
+    """The deepest penetration since then, in m, (..., rows)."""
+
+    @property
+    def uncertified(self) -> Any:
+        """True for kept states whose steps cannot be relied on: see `Certificate.uncertified`."""
+        lost = ~jnp.isfinite(jnp.concatenate([self.q, self.v], axis=-1)).all(-1)
+        return ~certified(self.residual, self.penetration, self.q.dtype.name) | lost
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.q, self.v, self.t))
+
+    @property
+    def diverged(self) -> Any:
+        """True for trajectories that became infinite or NaN."""
+        return Rollout(self.q, self.v, self.t).diverged
+
+
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
     every: int, hold: int, feedback: Any, external: Any, dynamics: str | None, smoothing: float, method: str,
     threads: int | None, **settings: Any,
-) -> Rollout:  # fmt: skip
+) -> Rollout | ContactRollout:  # fmt: skip
     """See `Robot.rollout`."""
-    require_no_contacts(robot, "rollout of JAX arrays")
+    contact = ContactSettings(*(settings[x] for x in ("contact_friction", "ground_height", "contact_impulses")))
+    require_contacts(robot, contact, method, settings["limits"], {"dynamics": dynamics is not None})
     require_steps("JAX", {**settings, "method": method})
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     require_arrays(tau)
@@ -69,7 +109,7 @@ def rollout(
     batch = broadcast_named("rollout: the batch shapes of the arguments", {**shapes, "robot": robot.batch_shape})
     require_one_reading(read, steps, batch, rank)
     start = tuple(jnp.broadcast_to(arrays[x], (*batch, arrays[x].shape[-1])) for x in ("q0", "v0"))
-    machine = Steps(robot, method, dt, dynamics, smoothing, threads)
+    take, pushes = _taker(robot, contact, (method, dt, dynamics, smoothing, threads), batch, dtype)
     asked = None if policy is None else as_policy(policy)
 
     def act(k: Any, q: Any, v: Any) -> Any:
@@ -77,26 +117,59 @@ def rollout(
         return _forces(asked(k * dt, q, v), v, robot)
 
     def step(state: Any, rows: Any) -> Any:
-        q, v, held, k = state
+        q, v, held, k, pushes, worst = state
         now = {**arrays, **rows}
         force = now["tau"]
         if asked is not None:
             held = act(k, q, v) if hold == 1 else jax.lax.cond(k % hold == 0, act, lambda *_: held, k, q, v)
             force = force + held
         fed = None if target is None else (kp, kd, now["target"])
-        q, v = machine.step(q, v, force, now.get("external"), fed)
-        return (q.astype(dtype), v.astype(dtype), held, k + 1), None
+        q, v, pushes, told = take(q, v, pushes, force, now.get("external"), fed)
+        worst = worst if told is None else jnp.maximum(worst, told[..., :2])
+        return (q.astype(dtype), v.astype(dtype), held, k + 1, pushes, worst), None
 
     def row(state: Any, rows: Any) -> Any:
-        state, _ = jax.lax.scan(step, state, rows, length=every)
-        return state, state[:2]
+        state, _ = jax.lax.scan(step, (*state[:-1], jnp.zeros_like(state[-1])), rows, length=every)
+        return state, (*state[:2], state[4], state[5])
 
     count = steps // every
     tables = {x: _by_rows(arrays[x], _rank(x), steps, count, every) for x in timed}
-    _, (q, v) = jax.lax.scan(row, (*start, jnp.zeros_like(start[1]), 0), tables, length=count)
+    worst = jnp.zeros((*batch, 2), dtype)
+    first = (*start, jnp.zeros_like(start[1]), 0, pushes, worst)
+    _, (q, v, pushed, told) = jax.lax.scan(row, first, tables, length=count)
     found = (jnp.concatenate([x[None], y]) for x, y in zip(start, (q, v), strict=True))
     q, v = (jnp.moveaxis(x, 0, -2) for x in found)
-    return Rollout(q, v, dt * every * jnp.arange(count + 1, dtype=dtype))
+    t = dt * every * jnp.arange(count + 1, dtype=dtype)
+    if robot.contacts is None:
+        return Rollout(q, v, t)
+    impulses = jnp.moveaxis(jnp.concatenate([pushes[0][None], pushed[0]]), 0, -3)[..., : len(robot.contacts.pairs), :]
+    told = jnp.moveaxis(jnp.concatenate([worst[None], told]), 0, -2)
+    return ContactRollout(q, v, t, impulses, told[..., 0], told[..., 1])
+
+
+def _taker(
+    robot: Robot, contact: ContactSettings, how: tuple[Any, ...], batch: tuple[int, ...], dtype: Any
+) -> tuple[Callable[..., Any], Any]:
+    """Return the function that takes a step, and the impulses that the first one begins from."""
+    method, dt, dynamics, smoothing, threads = how
+    if robot.contacts is None:
+        machine = Steps(robot, method, dt, dynamics, smoothing, threads)
+        return lambda q, v, pushes, *more: (*machine.step(q, v, *more), pushes, None), ()
+    pairs, blocks = len(robot.contacts.pairs), robot.contacts.blocks
+    given = surfaces_elsewhere(robot, "rollout", contact.friction, contact.height)
+    steps = ContactSteps(robot, dt, smoothing, threads, jnp.asarray(given, dtype), jax.lax.stop_gradient)
+    impulses = jnp.zeros((pairs, 3)) if contact.impulses is None else numbers(contact.impulses, "contact_impulses")
+    if impulses.shape[-2:] not in ((pairs, 3), (blocks, 3)):
+        raise ArgumentError(f"rollout: contact_impulses has shape {impulses.shape}; give (..., {pairs}, 3)")
+    moments = jnp.zeros((*impulses.shape[:-2], blocks - impulses.shape[-2], 3))
+    impulses = jnp.concatenate([impulses, moments], axis=-2).astype(dtype)
+    pushes = jnp.broadcast_to(impulses, (*batch, blocks, 3)), jnp.zeros((*batch, robot.nv), dtype)
+
+    def take(q: Any, v: Any, *more: Any) -> Any:
+        q, v, after, told = steps.step(q, v, *more)
+        return q, v, tuple(x.astype(dtype) for x in after), told.astype(dtype)
+
+    return take, pushes
 
 
 _TIMED = ("tau", "external", "target")

@@ -37,7 +37,7 @@ _OVERLOADS: dict[int, Any] = {}
 
 
 class _Graph(threading.local):
-    """What the compiler of PyTorch does in this thread."""
+    """The state of PyTorch's compiler in this thread."""
 
     is_run = False
     """True while a graph of it is run, or followed, without being compiled further."""

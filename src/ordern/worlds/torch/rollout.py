@@ -7,7 +7,7 @@ it as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,15 +18,23 @@ from torch import Tensor
 from ...algorithms.derivatives.coordinates import pull_name
 from ...arguments import AnyArray
 from ...errors import ArgumentError
-from ...model.checks import require_no_contacts
 from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
+from ...records import dataclass
+from ...simulate.contact_record import ContactSettings, certified, require_contacts, surfaces_elsewhere
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
-from ...simulate.rollout_arguments import plan, require_arrays, require_feedback, require_one_reading, whole_number
+from ...simulate.rollout_arguments import (
+    plan,
+    require_arrays,
+    require_feedback,
+    require_one_reading,
+    whole_number,
+    with_implicit_gains,
+)
 from ...simulate.rollout_derivatives import gradient, sensitivity
 from ..operators import Input
-from ..steps import Steps, require_steps
+from ..steps import ContactSteps, Steps, require_steps
 from .library import call
 from .native import Native
 from .tensors import external_tensor, tensors_of
@@ -39,6 +47,7 @@ __all__ = ["Rollout", "rollout"]
 _TIMED = ("tau", "external", "target")
 """Arguments that may have a row for each step."""
 _PARAMETERS = "parameters of the robot"
+_CONTACT = ("contact_friction", "ground_height", "contact_impulses")
 _SETTINGS = ("method", "dynamics", "smoothing", "drift", "limits", "restitution")
 _REFUSED = {
     "device": "tensors are computed where they are; x.to(device) moves them",
@@ -66,19 +75,51 @@ class Rollout(NamedTuple):
         return ~torch.isfinite(ends).all(-1)
 
 
+@dataclass(frozen=True, eq=False)
+class ContactRollout:
+    """Trajectories with contacts, and how exact the steps were; unpack the states as `q, v, t = robot.rollout(...)`."""
+
+    q: Tensor
+    """Positions, of shape (..., 1 + steps // every, nq)."""
+    v: Tensor
+    """Velocities, of shape (..., 1 + steps // every, nv)."""
+    t: Tensor
+    """Times since the start."""
+    residual: Tensor
+    """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
+    penetration: Tensor
+    """The deepest penetration since then, in m, (..., rows)."""
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter((self.q, self.v, self.t))
+
+    @property
+    def uncertified(self) -> Tensor:
+        """True for kept states whose steps cannot be relied on: see `Certificate.uncertified`."""
+        lost = ~torch.isfinite(torch.cat([self.q, self.v], dim=-1)).all(-1)
+        found: Tensor = ~certified(self.residual, self.penetration, str(self.q.dtype).removeprefix("torch."))
+        return found | lost
+
+    @property
+    def diverged(self) -> Tensor:
+        """True for trajectories that became infinite or NaN."""
+        return Rollout(self.q, self.v, self.t).diverged
+
+
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
     hold: int, every: int, feedback: Any, external: Any, threads: int | None, **settings: Any,
-) -> Rollout:  # fmt: skip
+) -> Rollout | ContactRollout:  # fmt: skip
     """See `Robot.rollout`."""
-    require_no_contacts(robot, "rollout of tensors")
+    contact = {x: settings.pop(x) for x in _CONTACT}
+    _require_contacts(robot, contact, settings)
     for name in settings.keys() - {*_SETTINGS, "seed"}:
         if settings[name] is not None:
             hint = f": {_REFUSED[name]}" if name in _REFUSED else ""
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is a tensor{hint}")
     require_arrays(tau)
     settings = {name: settings[name] for name in _SETTINGS}
-    given = _arguments(robot, q0, v0, tau, dt, feedback, external)
+    given = _arguments(robot, q0, v0, tau, dt, feedback, external, contact)
     rank = max(given["q0"].ndim, given["v0"].ndim) - 1
     read = {x: tuple(given[x].shape[: given[x].ndim - (x == "external")]) for x in _TIMED if x in given}
     for name in _TIMED:
@@ -90,20 +131,31 @@ def rollout(
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     loop = _Loop(robot, given, threads, settings)
     if policy is None:
-        q, v = loop.run(given["q0"], given["v0"], 0, steps, every)
+        q, v, told = loop.run(given["q0"], given["v0"], 0, steps, every)
     else:
-        q, v = _steered(loop, policy, steps, every, hold)
+        q, v, told = _steered(loop, policy, steps, every, hold)
     t = given["dt"].detach() * every * torch.arange(q.shape[-2], dtype=q.dtype, device=q.device)
-    return Rollout(q, v, t)
+    return Rollout(q, v, t) if robot.contacts is None else ContactRollout(q, v, t, told[..., 0], told[..., 1])
 
 
-def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any, external: Any) -> dict[str, Tensor]:
+def _require_contacts(robot: Robot, contact: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Raise if arguments do not go together with contacts, or are for contacts that are not there."""
+    method, limits, dynamics = (settings[x] for x in ("method", "limits", "dynamics"))
+    require_contacts(robot, ContactSettings(*contact.values()), method, limits, {"dynamics": dynamics is not None})
+    if contact["ground_height"] is not None and robot.contacts is not None and robot.contacts.ground is None:
+        raise ArgumentError(f"rollout: ground_height is given, but {robot.name!r} has no contacts with the ground")
+
+
+def _arguments(
+    robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any, external: Any, contact: Mapping[str, Any]
+) -> dict[str, Tensor]:
     """Return all arguments that are arrays as tensors of one kind, by name."""
     require_feedback(feedback)
     if isinstance(external, Mapping):
         external = external_tensor(robot, external)
     kp, kd, target = feedback or (None, None, None)
     named = {"q0": q0, "v0": v0, "tau": tau, "external": external, "kp": kp, "kd": kd, "target": target, "dt": dt}
+    named |= contact
     if robot.variation is not None:
         named[_PARAMETERS] = robot.variation.values
     for name in ("q0", "v0"):
@@ -118,19 +170,35 @@ def _arguments(robot: Robot, q0: Any, v0: Any, tau: Any, dt: Any, feedback: Any,
                     f"rollout: feedback: {name} has shape {tuple(given[name].shape)}; give a number, or {robot.nv} (nv)"
                 )
             given[name] = given[name].expand(*given[name].shape[:-1], robot.nv)
+    pairs, blocks = _contact_counts(robot)
+    for name in ("contact_friction", "ground_height"):
+        if name in given and given[name].shape[-1:] in ((), (1,)):
+            given[name] = given[name].expand(*given[name].shape[:-1], pairs)
     sizes = {"q0": robot.nq, "target": robot.nq, "external": 6, "dt": None, _PARAMETERS: None}
+    sizes |= {"contact_friction": pairs, "ground_height": pairs, "contact_impulses": 3}
     for name, x in given.items():
         n = sizes.get(name, robot.nv)
         if n is not None and (x.ndim < 1 or x.shape[-1] != n):
             raise ArgumentError(
                 f"rollout: {name} has shape {tuple(x.shape)}; for {robot.name!r} its last dimension must be {n}"
             )
+    if "contact_impulses" in given and robot.contacts is not None:
+        first = given["contact_impulses"]
+        if first.shape[-2:] not in ((pairs, 3), (blocks, 3)):
+            raise ArgumentError(f"rollout: contact_impulses has shape {tuple(first.shape)}; give (..., {pairs}, 3)")
+        moments = first.new_zeros((*first.shape[:-2], blocks - first.shape[-2], 3))
+        given["contact_impulses"] = torch.cat([first, moments], -2)
     if "external" in given and given["external"].shape[-2:] != (len(robot.bodies), 6):
         raise ArgumentError(
             f"rollout: external has shape {tuple(given['external'].shape)}; for {robot.name!r} give (..., "
             f"{len(robot.bodies)}, 6), a (moment, force) for each body, or a dictionary"
         )
     return given
+
+
+def _contact_counts(robot: Robot) -> tuple[int, int]:
+    """Return the numbers of contacts, and of impulses and moments of three numbers each."""
+    return (0, 0) if robot.contacts is None else (len(robot.contacts.pairs), robot.contacts.blocks)
 
 
 def _steps(steps: Any, given: Mapping[str, Tensor]) -> int:
@@ -156,8 +224,8 @@ class _Loop:
 
     def run(
         self, q: Tensor, v: Tensor, first: int, steps: int, every: int, forces: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Return the states of some steps from a state on; `forces` are added to those of the call."""
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the states of some steps from a state on, and certificates; add `forces` to those of the call."""
         given = {**self.given, "q0": q, "v0": v}
         for name in _TIMED:
             axis = -3 if name == "external" else -2
@@ -168,16 +236,17 @@ class _Loop:
         rows = {name: int(given[name].shape[-3 if name == "external" else -2]) for name in _TIMED if name in given}
         operator = _operator(self.robot, tuple(given), rows, steps, every, self.settings)
         states = call(operator, self.threads, [given[name] for name in operator.names])
-        return states[..., : self.robot.nq], states[..., self.robot.nq :]
+        nq, end = self.robot.nq, self.robot.nq + self.robot.nv
+        return states[..., :nq], states[..., nq:end], states[..., end:].detach()
 
 
-def _steered(loop: _Loop, policy: Any, steps: int, every: int, hold: int) -> tuple[Tensor, Tensor]:
+def _steered(loop: _Loop, policy: Any, steps: int, every: int, hold: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states of a rollout whose forces a policy gives, once in each control step of `hold` steps."""
     ask, each = as_policy(policy), math.gcd(every, hold)
     q, v, dt = loop.given["q0"], loop.given["v0"], loop.given["dt"].detach()
     batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = (x.expand(*batch, x.shape[-1]) for x in (q, v))
-    kept = [(q.unsqueeze(-2), v.unsqueeze(-2))]
+    kept = [(q.unsqueeze(-2), v.unsqueeze(-2), q.new_zeros((*batch, 1, 0 if loop.robot.contacts is None else 2)))]
     for first in range(0, steps, hold):
         count = min(hold, steps - first) // each * each
         if not count:
@@ -189,12 +258,15 @@ def _steered(loop: _Loop, policy: Any, steps: int, every: int, hold: int) -> tup
                 f"rollout: the policy returned {found}; for {loop.robot.name!r} give a tensor of joint forces of shape "
                 f"{tuple(v.shape)}"
             )
-        some, speeds = loop.run(q, v, first, count, each, tau.to(v.dtype))
-        kept.append((some[..., 1:, :], speeds[..., 1:, :]))
+        some, speeds, told = loop.run(q, v, first, count, each, tau.to(v.dtype))
+        kept.append((some[..., 1:, :], speeds[..., 1:, :], told[..., 1:, :]))
         q, v = some[..., -1, :], speeds[..., -1, :]
     batch = kept[-1][0].shape[:-2]
-    q, v = (torch.cat([x.expand(*batch, *x.shape[-2:]) for x in part], -2) for part in zip(*kept, strict=True))
-    return q[..., :: every // each, :], v[..., :: every // each, :]
+    q, v, told = (torch.cat([x.expand(*batch, *x.shape[-2:]) for x in part], -2) for part in zip(*kept, strict=True))
+    group = every // each
+    q, v = q[..., ::group, :], v[..., ::group, :]
+    rows = told[..., 1 : 1 + group * (q.shape[-2] - 1), :].unflatten(-2, (-1, group)).amax(-2)
+    return q, v, torch.cat([told[..., :1, :], rows], -2)
 
 
 def _operator(
@@ -219,7 +291,11 @@ class _RolloutOperator(Native):
         cores = {"q0": (nq,), "v0": (nv,), "kp": (nv,), "kd": (nv,), "dt": (), _PARAMETERS: (count,)}
         cores |= {"tau": (rows.get("tau", 1), nv), "external": (rows.get("external", 1), n, 6)}
         cores |= {"target": (rows.get("target", 1), nq)}
-        super().__init__("rollout", robot.name, [Input(x, cores[x]) for x in names], (1 + steps // every, nq + nv))
+        pairs, blocks = _contact_counts(robot)
+        cores |= {"contact_friction": (pairs,), "ground_height": (pairs,), "contact_impulses": (blocks, 3)}
+        self._certified = 0 if robot.contacts is None else 2
+        shape = (1 + steps // every, nq + nv + self._certified)
+        super().__init__("rollout", robot.name, [Input(x, cores[x]) for x in names], shape)
 
     def _call(self, given: Mapping[str, AnyArray]) -> tuple[Robot, tuple[Any, ...], dict[str, Any]]:
         """Return the robot, and the arguments of `Robot.rollout` for it."""
@@ -230,6 +306,7 @@ class _RolloutOperator(Native):
         more["feedback"] = None
         if "target" in given:
             more["feedback"] = (_one("kp", given["kp"], 1), _one("kd", given["kd"], 1), given["target"])
+        more |= {x: given[x] for x in _CONTACT if x in given}
         dt = float(_one("dt", given["dt"], 0))
         return robot, (given["q0"], given["v0"], given.get("tau"), self._steps, dt), more
 
@@ -247,16 +324,30 @@ class _RolloutOperator(Native):
         head = [dt, self._settings["smoothing"], 0.0, 0.0, 1.0]
         given: dict[str, Any] = {"goal" if x == "target" else x: y for x, y in named.items()}
         given["numbers"] = np.concatenate([head, *(_one("gains", x, 1) for x in gains)])
+        if self._certified:
+            return self._touching_there(robot, given, gains, dt)
         how = self._settings["method"], self._settings["dynamics"]
         device = library.device(tensors[0])
         found: Tensor = steps_there(robot, library, device, given, how, self._steps, self._every, together=True)
         return found
 
+    def _touching_there(self, robot: Robot, given: Mapping[str, Any], gains: Sequence[AnyArray], dt: float) -> Tensor:
+        """Return the states and certificates of a robot with contacts for tensors on a GPU."""
+        from ...simulate.rollout_device import rollout_there
+
+        kp, kd = (_one("gains", x, 1) for x in gains)
+        more: dict[str, Any] = {x: given.get(x) for x in (*_CONTACT, "external", "tau")}
+        more |= {**self._settings, "steps": self._steps, "dt": dt, "every": self._every, "limits": "ignore"}
+        more["feedback"] = (kp, kd, given["goal"]) if "goal" in given else None
+        run = rollout_there(robot, given["q0"], given["v0"], **more)
+        return torch.cat([run.q, run.v, run.certificate[..., :2]], dim=-1)
+
     def compute(self, given: Mapping[str, AnyArray], batch: tuple[int, ...], threads: int | None) -> AnyArray:
         """Return the states."""
         robot, arguments, more = self._call(given)
         run: Any = partial(robot.rollout, *arguments)(**more, **self._limits, threads=threads)
-        return np.concatenate([run.q, run.v], axis=-1, dtype=given["q0"].dtype)
+        told = [run.certificate.residual, run.certificate.penetration] if self._certified else []
+        return np.concatenate([run.q, run.v, *(x[..., None] for x in told)], axis=-1, dtype=given["q0"].dtype)
 
     def composed(self, given: Mapping[str, Tensor]) -> Tensor:
         """Return the states, step by step."""
@@ -271,27 +362,45 @@ class _RolloutOperator(Native):
     def _one_trajectory(self, given: Mapping[str, Tensor]) -> Tensor:
         """Return the states of one trajectory, whose step is a single number."""
         robot = with_values(self._owner, given[_PARAMETERS]) if _PARAMETERS in given else self._owner
-        q, v, how = robot.project(given["q0"]), given["v0"], self._settings  # derivatives are along motions of joints
-        steps = Steps(robot, how["method"], given["dt"], how["dynamics"], how["smoothing"], None)
-        kept = [torch.cat([q, v], -1)]
+        q, v = robot.project(given["q0"]), given["v0"]  # derivatives are along motions of joints
+        told = v.new_zeros(self._certified)
+        take, pushes = self._taker(robot, given, v)
+        kept = [torch.cat([q, v, told], -1)]
         for k in range(self._steps // self._every * self._every):
             now = {x: given[x].select(-3 if x == "external" else -2, k if self._rows[x] > 1 else 0) for x in self._rows}
             fed = (given["kp"], given["kd"], robot.project(now["target"])) if "target" in now else None
-            q, v = steps.step(q, v, now.get("tau", torch.zeros_like(v)), now.get("external"), fed)
+            force = now.get("tau", torch.zeros_like(v))
+            q, v, pushes, found = take(q, v, pushes, force, now.get("external"), fed)
+            told = torch.maximum(told, found[..., : self._certified])
             if (k + 1) % self._every == 0:
-                kept.append(torch.cat([q, v], -1))
+                kept.append(torch.cat([q, v, told], -1))
+                told = torch.zeros_like(told)
         return torch.stack(kept, -2)
+
+    def _taker(self, robot: Robot, given: Mapping[str, Tensor], v: Tensor) -> tuple[Callable[..., Any], Any]:
+        """Return the function that takes a step, and the impulses that the first one begins from."""
+        how, dt = self._settings, given["dt"]
+        if robot.contacts is None:
+            steps = Steps(robot, how["method"], dt, how["dynamics"], how["smoothing"], None)
+            return lambda q, v, pushes, *more: (*steps.step(q, v, *more), pushes, v[..., :0]), None
+        some = (given.get(x) for x in ("contact_friction", "ground_height"))
+        surface = torch.as_tensor(surfaces_elsewhere(robot, "rollout", *some), dtype=v.dtype)
+        contacts = ContactSteps(robot, dt, how["smoothing"], None, surface, torch.Tensor.detach)
+        first = given.get("contact_impulses", v.new_zeros((robot.contacts.blocks, 3)))
+        return contacts.step, (first, torch.zeros_like(v))
 
     def _source(self, given: Mapping[str, AnyArray]) -> Source:
         robot, arguments, more = self._call(given)
-        return Source(robot, plan(robot, *arguments, **more), limits=self._limits["limits"])
+        contact = ContactSettings(*(more.pop(x, None) for x in _CONTACT))
+        p = with_implicit_gains(robot, plan(robot, *arguments, **more))
+        return Source(robot, p, limits=self._limits["limits"], contact=contact)
 
     def rates(
         self, given: Mapping[str, AnyArray], answer: AnyArray, moving: Mapping[str, AnyArray], batch: tuple[int, ...],
         threads: int | None,
     ) -> AnyArray:  # fmt: skip
         """Return the rates of the states."""
-        source, tangents = self._source(given), dict(moving)
+        source, tangents = self._source(given), {x: y for x, y in moving.items() if x != "contact_impulses"}
         robot = source.robot
         for name in ("q0", "target"):
             if name in tangents:
@@ -300,7 +409,8 @@ class _RolloutOperator(Native):
             tangents |= by_field(structure_of(robot), np.asarray(tangents.pop(_PARAMETERS), float))
         found = sensitivity(source, tangents, threads)
         dq = robot.position_rate(answer[..., : robot.nq], found.q)
-        return np.concatenate([dq, found.v], axis=-1, dtype=answer.dtype)
+        told = np.zeros((*dq.shape[:-1], self._certified))
+        return np.concatenate([dq, found.v, told], axis=-1, dtype=answer.dtype)
 
     def gradient(
         self, given: Mapping[str, AnyArray], weights: AnyArray, wrt: Sequence[str], batch: tuple[int, ...],
@@ -308,14 +418,16 @@ class _RolloutOperator(Native):
     ) -> dict[str, AnyArray]:  # fmt: skip
         """Return the derivatives of the weighted sum of the states."""
         source = self._source(given)
-        robot, names = source.robot, [x for x in wrt if x != _PARAMETERS]
+        robot, names = source.robot, [x for x in wrt if x not in (_PARAMETERS, "contact_impulses")]
         fields = () if _PARAMETERS not in wrt else tuple(robot.variation.masks)  # type: ignore[union-attr]
-        wq, wv = weights[..., : robot.nq], weights[..., robot.nq :]
+        wq, wv = weights[..., : robot.nq], weights[..., robot.nq : robot.nq + robot.nv]
         found: dict[str, AnyArray] = gradient(source, wq, wv, [*names, *fields], threads, numbers=True)._asdict()
         for name in ("q0", "target"):
             if name in found:
                 pull = robot.kernel(pull_name("position_tangent", ["rate"]))
                 found[name] = pull(given[name], np.zeros_like(given[name]), found[name])
+        if "contact_impulses" in wrt:  # the solver begins from them
+            found["contact_impulses"] = np.zeros_like(given["contact_impulses"])
         if fields:
             found[_PARAMETERS] = from_fields(structure_of(robot), {x: found[x] for x in fields}, batch)
         return found

@@ -1,0 +1,1 @@
+"""Contacts in `simulate`: compliant ones, as forces, and rigid ones, by events."""
