@@ -124,12 +124,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (kept if runs(item) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-    items[:] = sorted(kept, key=needs_jax)
+    items[:] = sorted(kept, key=turn)
 
 
-def needs_jax(item: pytest.Item) -> bool:
-    """Return whether a test imports JAX: such tests run last, because JAX warns of forks in its process."""
-    return any("jax" in marker.args for marker in item.iter_markers("needs"))
+def turn(item: pytest.Item) -> int:
+    """Return when a test runs: JAX warns of forks in its process, so tests that fork are first, and those of JAX last."""
+    if item.get_closest_marker("forks"):
+        return 0
+    return 2 if any("jax" in marker.args for marker in item.iter_markers("needs")) else 1
 
 
 @pytest.fixture

@@ -84,9 +84,11 @@ def generic(robot: Model) -> Robot:
         still = replace(c, armature=none, damping=none, friction=none, stiffness=none)
         joints.append(replace(still, type=replace(joint, **axis), placement=here))
         points, weights = rng.normal(size=(8, 3)), rng.uniform(0.5, 1.5, 8)
-        com = weights @ points / weights.sum()
+        # Plain sums, which round alike on every processor: products of matrices do not, and counts depend on last bits.
+        com = (weights[:, None] * points).sum(axis=0) / weights.sum()
         d = points - com
-        I = np.einsum("k,kij->ij", weights, (d**2).sum(1)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :])
+        spread = (d**2).sum(1)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
+        I = (weights[:, None, None] * spread).sum(axis=0)
         six = tuple(float(I[r, s]) for r, s in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
         x, y, z = com.tolist()
         bodies.append(replace(b, mass=float(weights.sum()), com=(x, y, z), inertia=six))

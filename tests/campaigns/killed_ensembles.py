@@ -136,7 +136,7 @@ def main(out: str, engine: str) -> None:
         from distributed import Client, LocalCluster
 
         warnings.simplefilter("ignore")
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
         with cluster, Client(cluster) as client:
             study().run(engine=client, **settings)
 

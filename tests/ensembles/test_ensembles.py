@@ -58,6 +58,7 @@ def test_workers_and_shards_do_not_change_a_bit():
 
 
 @pytest.mark.slow
+@pytest.mark.forks
 @pytest.mark.skipif(sys.platform == "win32", reason="an executor of processes starts the test run again")
 def test_other_processes_do_not_change_a_bit():
     with ProcessPoolExecutor(2) as pool:
@@ -523,7 +524,7 @@ def test_dask_workers_may_be_killed(tmp_path: Path):
 
     s = study(members=20000, steps=400)
     whole = s.run()
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         pids = client.run(os.getpid).values()
         os.kill(next(iter(pids)), signal.SIGKILL)
         assert same(s.run(out=tmp_path / "x.zarr", engine=client, shard=0.05), whole)
@@ -550,16 +551,33 @@ def test_a_study_that_no_worker_has_is_sent_again(monkeypatch):
 
     def send_and_forget(cluster, task):
         sent.append(send(cluster, task))
-        if len(sent) == 1:
+        if len(sent) <= 2:
             cluster._client.run(forget)
         return sent[-1]
 
     monkeypatch.setattr(engines._Cluster, "_send", send_and_forget)
     monkeypatch.setattr(engines, "_ASK_AFTER", 1.0)
     s = study(members=2000, steps=40)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         assert same(s.run(engine=client, shard=0.05), s.run())
-    assert len(sent) == 2
+    assert len(sent) == 3
+    assert len({x.key for x in sent}) == 3  # a late message about an old copy does not free a new one
+
+
+@pytest.mark.needs("distributed")
+@pytest.mark.slow
+def test_reports_that_are_lost_with_the_study(monkeypatch):
+    """A worker may die between the end of a task and its report, and no worker that is left knows the study."""
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(engines, "_ASK_AFTER", 1.0)
+    monkeypatch.setattr(engines._Cluster, "_is_forgotten", lambda cluster: True)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+        found = engines._Cluster(client, 1, "arm")
+        found._sent = client.scatter("the study", broadcast=True, hash=False)
+        endless = client.submit(time.sleep, 3600.0, pure=False)  # a report that never comes
+        assert found.results([endless]) == [None]
+        assert found._sent is None
 
 
 @pytest.mark.needs("distributed")

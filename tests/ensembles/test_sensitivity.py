@@ -106,6 +106,7 @@ def test_engines_and_shards_do_not_change_a_bit() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.forks
 @pytest.mark.skipif(sys.platform == "win32", reason="an executor of processes starts the test run again")
 def test_processes_do_not_change_a_bit() -> None:
     """Events and groups of members, on other processes; the time of an event is a quantity like others."""

@@ -131,6 +131,7 @@ def test_mixtures_are_named(robot: on.Robot, gpu: StandIn) -> None:
         kernel(x)
 
 
+@pytest.mark.forks
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
 @pytest.mark.filterwarnings("ignore:os.fork")  # of JAX, if an earlier test has imported it
 def test_a_forked_process_gets_an_error_in_words(robot: on.Robot, gpu: StandIn) -> None:

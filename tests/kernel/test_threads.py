@@ -198,6 +198,7 @@ def _in_child(conn: Any, robot: on.Robot, q: np.ndarray) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.forks
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_started_after_threads_were_used(method: str) -> None:
     """A forked child has none of its parent's workers; it must not wait for them."""

@@ -8,7 +8,7 @@ import pytest
 
 from tests.memory.test_ownership import run
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+pytestmark = [pytest.mark.forks, pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")]
 
 COMPILING = """
 import os, signal, sys, threading, time, warnings

@@ -74,7 +74,8 @@ def test_simulations_agree_with_steps_from_python(robot: on.Robot, kind: str) ->
     assert_close(ours.q[-1], theirs.q[-1], METHODS)
     assert_close(ours.v[-1], theirs.v[-1], METHODS)
     assert_close(ours.a[-1], theirs.a[-1], METHODS)
-    assert_close(ours.work, theirs.work, SAME_STEPS)
+    power = max(1.0, float(np.max(np.abs(np.gradient(theirs.work, theirs.t)))))
+    assert_close(ours.work, theirs.work, SAME_STEPS * power)  # at times that differ by SAME_STEPS
     assert_close(ours.work[-1], theirs.work[-1], METHODS)
     assert_close(ours.at(0.0123)[0], theirs.at(0.0123)[0], METHODS)
     assert ours.report.energy_drift < 1e-6

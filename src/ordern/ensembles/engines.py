@@ -20,6 +20,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -325,7 +326,8 @@ class _Cluster:
         while True:
             self._client.wait_for_workers(1)
             try:
-                return self._client.scatter(task, broadcast=True)
+                # Under a new key each time: a late message that the old copy is to be freed would free the new one.
+                return self._client.scatter(task, broadcast=True, hash=False)
             except OSError:
                 failed += 1
                 if failed == _SENDS:
@@ -343,11 +345,15 @@ class _Cluster:
             if found:
                 return found
             if time.monotonic() > asked + _ASK_AFTER:
-                if self._is_forgotten():
-                    self._sent.cancel(force=True)
-                    self._client.cancel(list(futures), force=True)
+                self._give_up(futures)
                 asked = time.monotonic()
             time.sleep(_POLL)
+
+    def _give_up(self, futures: Collection[Any]) -> None:
+        """Cancel futures if no worker has the study, so that they count as lost."""
+        if self._is_forgotten():
+            self._sent.cancel(force=True)
+            self._client.cancel(list(futures), force=True)
 
     def _is_forgotten(self) -> bool:
         """Return True if there are workers, and none of them has the study."""
@@ -364,17 +370,36 @@ class _Cluster:
         The next workers are sent the study again.
         """
         with suppress(CancelledError):
-            found: list[ShardDone | None] = self._client.gather(futures)
-            return found
-        found = []
+            return self._gathered(futures)
+        found: list[ShardDone | None] = []
         for future in futures:
             try:
-                found.append(future.result())
+                found += self._gathered([future])
             except CancelledError:
                 found.append(None)
         if self._sent.status != "finished":
             self._sent = None
         return found
+
+    def _gathered(self, futures: list[Any]) -> list[ShardDone | None]:
+        """Return the reports of futures that have ended; raise CancelledError if one was lost.
+
+        A worker that dies takes its reports along. Their tasks run again, which they can only where the study is known.
+        """
+        import asyncio  # Dask has imported it
+
+        work = self._client.gather(futures, asynchronous=True)
+        gathering = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
+        while True:
+            try:
+                found: list[ShardDone | None] = gathering.result(_ASK_AFTER)
+                return found
+            except asyncio.CancelledError as e:
+                raise CancelledError from e
+            except FutureTimeout:
+                if gathering.done():
+                    raise  # the error of a task
+                self._give_up(futures)
 
 
 def _holds(key: Any, dask_worker: Any) -> bool:
