@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def turn(item: pytest.Item) -> int:
-    """Return when a test runs: JAX warns of forks in its process, so tests that fork are first, and those of JAX last."""
+    """Return when a test runs: JAX warns of forks in its process, so tests that fork come first, those of JAX last."""
     if item.get_closest_marker("forks"):
         return 0
     return 2 if any("jax" in marker.args for marker in item.iter_markers("needs")) else 1
