@@ -23,7 +23,8 @@ from .run.engine import compile_object
 from .run.numpy_api import HEAD
 from .trace.columns import StraightCode, trace_columns
 from .trace.layout import Layout, sharing
-from .trace.repeats import RepeatedCode, emit_repeated, repeats, trace_repeated
+from .trace.repeated_emit import emit_repeated
+from .trace.repeats import RepeatedCode, repeats, trace_repeated
 from .trace.roll import trace_rolled
 from .trace.rolled_count import estimate
 from .trace.rolled_memory import Use

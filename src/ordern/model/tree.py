@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TraceError
-from ..graph import Scalar
+from ..graph import Scalar, where_less
 from ..joints.placement import snapped
 from ..spatial import ArticulatedInertia, FixedSize, Force, Freedoms, Inertia, Motion, Pose, Transform, Turn
 from .freedoms import Freedom
@@ -173,6 +173,19 @@ class Tree(ABC):
         for _ in range(count):
             start = step(start)
         return start
+
+    def when(
+        self, flag: Scalar, compute: Callable[[], Sequence[Scalar]], before: Sequence[Scalar] | None = None
+    ) -> list[Scalar]:
+        """Return numbers that are computed in states with a flag of 1; in those with 0 they are the ones `before`.
+
+        Compiled code skips the computation where all states of a vector have 0. Without `before`, the numbers of such
+        states must not be read.
+        """
+        found = list(compute())
+        if before is None:
+            return found
+        return [new if new is old else where_less(0.5, flag, new, old) for new, old in zip(found, before, strict=True)]
 
     def root(self, solve: Callable[[], Sequence[Scalar]], law: Callable[[Sequence[Scalar]], Any]) -> Sequence[Scalar]:
         """Return numbers that solve equations, as a solver finds them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...algorithms import methods
@@ -156,7 +157,7 @@ def _straight(entry: Entry, layout: Layout, code: StraightCode, work: list[Node]
 
 def _repeated(request: Request, target: Target, plan: Plan, on_device: bool) -> Written:
     """Write straight-line code with loops of `repeat`."""
-    code: RepeatedCode = trace_request(request, trace_repeated, layout_of(request, 1))
+    code: RepeatedCode = trace_request(request, partial(trace_repeated, branches=False), layout_of(request, 1))
     require_assembled(code, request.model)
     numbers = read_numbers(request, code)
     layout = layout_of(request, 1, "unrolled", numbers)

@@ -8,6 +8,7 @@ from positions, velocities and forces to the next positions and velocities.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...errors import CompileError
@@ -18,7 +19,7 @@ from ..pipeline import Request, layout_of
 from ..timeloops.code import varied_form, varied_forms
 from ..timeloops.machine import is_flat
 from ..trace.layout import Operand
-from ..trace.repeats import Repeat, RepeatedCode, RepeatingTree, repeats
+from ..trace.repeats import RepeatedCode, RepeatingTree, Section, repeats
 
 __all__ = ["INPUTS", "STATE", "Step", "contact_sizes", "trace_step"]
 
@@ -49,7 +50,7 @@ class Step:
     """Empty if no joint has limits."""
     certificate: list[Scalar]
     """The largest residual and penetration, and the sum of works, with those of the steps before."""
-    loops: list[Repeat]
+    repeated: RepeatedCode
     """The iterations of a solver."""
 
     @property
@@ -60,7 +61,7 @@ class Step:
     @property
     def code(self) -> RepeatedCode:
         """The next state as code with iterations."""
-        return RepeatedCode([x for xs in self.state.values() for x in xs], self.loops)
+        return replace(self.repeated, results=[x for xs in self.state.values() for x in xs])
 
     @property
     def roots(self) -> list[Node]:
@@ -79,9 +80,9 @@ def trace_step(model: Model, requests: Mapping[str, Request], step: Callable[[An
     state = tracer.leaves(_Q, model.nq), tracer.leaves(_V, model.nv)
     if "contact" in requests:
         q, v, pushes, stops, certificate = tracer.contact(*state)
-        return Step(tracer.inputs(), q, v, pushes, stops, certificate, tracer.loops)
+        return Step(tracer.inputs(), q, v, pushes, stops, certificate, tracer.code)
     q, v = map(list, step(tracer, *state))
-    return Step(tracer.inputs(), q, v, [], [], [], tracer.loops)
+    return Step(tracer.inputs(), q, v, [], [], [], tracer.code)
 
 
 def contact_sizes(model: Model) -> tuple[int, int]:
@@ -97,7 +98,7 @@ class _Tracer:
     def __init__(self, model: Model, requests: Mapping[str, Request]) -> None:
         self._model, self._requests, self._graph = model, requests, Graph("step")
         self._flat, self._forms = is_flat(model), varied_forms(requests, ())
-        self.loops: list[Repeat] = []
+        self.code = RepeatedCode([], [], [], [Section()])
         [self._h], [self._smoothing] = self._numbers(_H, 1), self._numbers(_SMOOTHING, 1)
 
     def leaves(self, which: int, size: int, start: int = 0) -> list[Node]:
@@ -194,7 +195,7 @@ class _Tracer:
         kind = RepeatingTree if repeats(request) else ConcreteTree
         tree: ConcreteTree = kind(request.model, regroup=request.algorithm.regroup, **self._varied(request))
         if isinstance(tree, RepeatingTree):
-            tree.graph, tree.loops = self._graph, self.loops
+            tree.graph, tree.code, tree.branches = self._graph, self.code, False
         tree.frames = request.frames
         arguments = iter(given)
         inputs = [

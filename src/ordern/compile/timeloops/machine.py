@@ -26,7 +26,8 @@ from ..emit.tiles import tile_functions
 from ..pipeline import Request, layout_of
 from ..program import choose_way, trace_request
 from ..trace.layout import Layout, Operand
-from ..trace.repeats import RepeatedCode, emit_repeated, repeats, trace_repeated
+from ..trace.repeated_emit import emit_repeated
+from ..trace.repeats import RepeatedCode, repeats, trace_repeated
 from ..trace.roll import trace_rolled
 from ..trace.rolled_count import estimate
 from ..trace.unroll import emit_unrolled, trace_unrolled

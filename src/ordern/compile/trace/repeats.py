@@ -1,14 +1,17 @@
-"""Straight-line code with iterations: `tree.repeat` as a loop in the machine code.
+"""Straight-line code with loops and branches: `tree.repeat` and `tree.when` in the machine code.
 
 A solver applies one function to its own result again and again. As straight-line code this is one copy after the other,
 which takes long to compile. A `RepeatingTree` traces the function once, on leaves that stand for the numbers that
-change; what follows reads other leaves, the numbers after the last time. The operations fall into stages:
+change; what follows reads other leaves, the numbers after the last time. `when` is code that runs only if one of the
+states of a vector needs it; what follows reads leaves, too. The operations fall into sections, in the order of tracing:
 
-    stage 0, 2, 4 ...    straight-line code before, between and after the loops
-    stage 1, 3 ...       the code of a loop
+    plain     straight-line code, also between two branches
+    guard     the code of one `when`
+    loop      sections of both kinds, which run several times
 
-An operation belongs to the latest stage of its operands. The numbers that change are in memory: `now` while a loop
-reads them, `next` while it computes them, from which they are copied at the end of each time.
+An operation belongs to the latest section of its operands, so that loops compute what changes and nothing else. But
+what only one guard needs is part of this guard, unless it would then be computed again in each turn of a loop: "global
+code motion", C. Click, 1995.
 
 A loop may stop early: each state keeps its numbers once they have settled, so that they do not depend on the other
 states of a vector, and the loop ends when those of all states have. The last of its numbers is then 1, and 0 before.
@@ -17,28 +20,25 @@ states of a vector, and the loop ends when those of all states have. The last of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...graph import Graph, Node, Scalar, live, where_less
 from ...model import ConcreteTree
 from ...records import dataclass
-from ..emit.builder import Builder, Value
-from ..emit.nodes import Constants, TextEmitter
-from ..emit.target import Target
-from ..emit.tiles import Prefetch
 from .layout import Layout
-from .unroll import assign_slots, cut, emit_chunk, number_leaves, run_text, share
+from .unroll import number_leaves, run_text
 
 if TYPE_CHECKING:
     from ..pipeline import Request
 
 __all__ = [
     "Changing",
+    "Guard",
+    "Guarded",
     "Repeat",
     "RepeatedCode",
     "RepeatingTree",
-    "emit_repeated",
+    "Section",
     "repeats",
     "stages",
     "trace_repeated",
@@ -53,6 +53,22 @@ class Changing(NamedTuple):
     after: bool
 
 
+class Guarded(NamedTuple):
+    """A leaf: number k of those that a guard computes, after it."""
+
+    guard: int
+    k: int
+    kind: str = "guarded"
+    """Tells it from leaves of arguments, which are pairs of numbers."""
+
+
+class Section(NamedTuple):
+    """A part of the code: of which loop, and of which guard it is; -1 for none."""
+
+    loop: int = -1
+    guard: int = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """One loop: how often it runs, the numbers before it, and what they become each time."""
@@ -65,18 +81,29 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """Code that runs if the flag of some state is not zero, the numbers before it, and what they become."""
+
+    flag: Node
+    before: tuple[Scalar | None, ...]
+    """None for a number that nothing reads unless the code has run."""
+    numbers: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RepeatedCode:
-    """The scalars of a result, and the loops before them."""
+    """The scalars of a result, and the loops and guards before them."""
 
     results: list[Scalar]
     loops: list[Repeat]
+    guards: list[Guard]
+    sections: list[Section]
 
     @property
     def operations(self) -> int:
-        """The operations of one state."""
-        staged = stages(self)
-        work = [len([node for node in nodes if node.args]) for nodes in staged]
-        return sum(n * (self.loops[s // 2].count if s % 2 else 1) for s, n in enumerate(work))
+        """The operations of one state, if all guards run."""
+        work = [len([node for node in nodes if node.args]) for nodes in stages(self)]
+        return sum(n * (self.loops[s.loop].count if s.loop >= 0 else 1) for s, n in zip(self.sections, work, strict=True))
 
     @property
     def length(self) -> int:
@@ -85,17 +112,36 @@ class RepeatedCode:
 
     @property
     def roots(self) -> list[Node]:
-        """All nodes that have to be computed, in the results or in a loop."""
-        numbers = [*self.results, *(x for loop in self.loops for x in (*loop.start, *loop.step))]
-        return [x for x in numbers if isinstance(x, Node)]
+        """All nodes that have to be computed, in the results, in a loop or in a guard."""
+        return [x for _, x in self.uses() if isinstance(x, Node)]
+
+    def uses(self) -> list[tuple[int, Scalar | None]]:
+        """Return what results, loops and guards read, each with the section in which it is read."""
+        found: list[tuple[int, Scalar | None]] = [(len(self.sections) - 1, x) for x in self.results]
+        for number, loop in enumerate(self.loops):
+            first, last = self.span(number)
+            found += [*((first - 1, x) for x in loop.start), *((last, x) for x in loop.step)]
+        for s, section in enumerate(self.sections):
+            if section.guard >= 0:
+                guard = self.guards[section.guard]
+                found += [(s - 1, guard.flag), *((s - 1, x) for x in guard.before), *((s, x) for x in guard.numbers)]
+        return found
+
+    def span(self, loop: int) -> tuple[int, int]:
+        """Return the first and the last section of a loop."""
+        mine = [s for s, section in enumerate(self.sections) if section.loop == loop]
+        return mine[0], mine[-1]
 
 
 class RepeatingTree(ConcreteTree):
-    """A tree that visits bodies one by one, and records loops of `repeat`."""
+    """A tree that visits bodies one by one, and records loops of `repeat` and guards of `when`."""
 
     graph: Graph
-    loops: list[Repeat]
-    _inside = False
+    code: RepeatedCode
+    branches = True
+    """False if the code of `when` is computed for all states."""
+    _settled: Node | None = None
+    """The number of a loop that tells in which states others do not change any more, while the loop is traced."""
 
     def repeat(
         self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
@@ -105,23 +151,72 @@ class RepeatingTree(ConcreteTree):
 
         Derivatives stop at loops. So a function is a loop only where these do not go through it (see `Tree.root`).
         """
-        differentiated = self.differentiating is not None and not self.solving
-        if self._inside or count < 3 or not start or differentiated:
+        code = self.code
+        if self._here != Section() or count < 3 or not start or self._differentiated:
             return super().repeat(count, step, start)
-        number = len(self.loops)
-        self._inside = True
+        number = len(code.loops)
+        code.loops.append(Repeat(count, (), ()))
+        code.sections.append(Section(number))
         now = [self.graph.leaf(Changing(number, k, False)) for k in range(len(start))]
+        done = None if change is None else self.graph.leaf(Changing(number, len(start), False))
+        self._settled = done
         made = list(step(now))
-        self._inside = False
-        if change is None:
-            self.loops.append(Repeat(count, tuple(start), tuple(made)))
+        self._settled = None
+        if change is None or done is None:
+            code.loops[number] = Repeat(count, tuple(start), tuple(made))
         else:
-            done = self.graph.leaf(Changing(number, len(start), False))
             settled = where_less(done, 0.5, where_less(change(now, made), 1.0, 1.0, 0.0), 1.0)
-            kept = [where_less(done, 0.5, new, old) for new, old in zip(made, now, strict=True)]
+            kept = [x if self._keeps(x, y) else where_less(done, 0.5, x, y) for x, y in zip(made, now, strict=True)]
             begun = where_less(first, 1.0, 1.0, 0.0)
-            self.loops.append(Repeat(count, (*start, begun), (*kept, settled), True))
+            code.loops[number] = Repeat(count, (*start, begun), (*kept, settled), True)
+        code.sections.append(Section())
         return [self.graph.leaf(Changing(number, k, True)) for k in range(len(start))]
+
+    def when(
+        self, flag: Scalar, compute: Callable[[], Sequence[Scalar]], before: Sequence[Scalar] | None = None
+    ) -> list[Scalar]:
+        """Trace code as a guard; as straight-line code within a guard, and where derivatives go through it."""
+        code, loop = self.code, self._here.loop
+        if not (self.branches and isinstance(flag, Node)) or self._here.guard >= 0 or self._differentiated:
+            return super().when(flag, compute, before)
+        if self._settled is not None:
+            flag = where_less(self._settled, 0.5, flag, 0.0)
+        assert isinstance(flag, Node)
+        number, known = len(code.guards), len(self.graph.nodes)
+        code.guards.append(Guard(flag, (), ()))
+        code.sections.append(Section(loop, number))
+        made: list[Scalar] = list(compute())
+        found: list[Scalar] = []
+        kept: list[tuple[Scalar | None, Scalar]] = []
+        for k, new in enumerate(made):
+            old = None if before is None else before[k]
+            if new is old or (old is None and not (isinstance(new, Node) and new.args and new.index >= known)):
+                found.append(new)  # it does not change, or is known without the guard
+                continue
+            found.append(self.graph.leaf(Guarded(number, len(kept))))
+            kept.append((old, new if old is None else where_less(0.5, flag, new, old)))
+        code.guards[number] = Guard(flag, tuple(x for x, _ in kept), tuple(x for _, x in kept))
+        code.sections.append(Section(loop))
+        return found
+
+    @property
+    def _here(self) -> Section:
+        """The section that is traced."""
+        return self.code.sections[-1]
+
+    @property
+    def _differentiated(self) -> bool:
+        """True if derivatives go through what is traced."""
+        return self.differentiating is not None and not self.solving
+
+    def _keeps(self, x: Scalar, now: Node) -> bool:
+        """Return True if guards, which leave states that have settled as they are, made x of a number of the loop."""
+        while isinstance(x, Node) and x is not now and isinstance(x.data, Guarded):
+            before = self.code.guards[x.data.guard].before[x.data.k]
+            if before is None:
+                return False
+            x = before
+        return x is now
 
 
 def repeats(request: Request) -> bool:
@@ -134,126 +229,53 @@ def repeats(request: Request) -> bool:
     return request.algorithm.repeats and mode != "hessian" and " " not in rest.rpartition(" by ")[0]
 
 
-def trace_repeated(request: Request, layout: Layout) -> RepeatedCode:
-    """Run an algorithm on graph nodes, with loops of `repeat`."""
+def trace_repeated(request: Request, layout: Layout, branches: bool = True) -> RepeatedCode:
+    """Run an algorithm on graph nodes, with loops of `repeat` and, if there are `branches`, guards of `when`."""
     graph = Graph("unrolled")
     tree = RepeatingTree(request.model, regroup=request.algorithm.regroup, **number_leaves(request, graph))
-    tree.graph, tree.loops = graph, []
-    return RepeatedCode(run_text(request, layout, tree, graph), tree.loops)
+    tree.graph, tree.branches = graph, branches
+    tree.code = RepeatedCode([], [], [], [Section()])
+    tree.code.results[:] = run_text(request, layout, tree, graph)
+    return tree.code
 
 
 def stages(code: RepeatedCode) -> list[list[Node]]:
-    """Return the nodes of each stage, in order."""
-    found: list[list[Node]] = [[] for _ in range(2 * len(code.loops) + 1)]
-    stage: dict[int, int] = {}
-    for node in live(code.roots):
-        if node.op == "leaf" and isinstance(node.data, Changing):
-            stage[node.index] = 2 * node.data.loop + (2 if node.data.after else 1)
+    """Return the nodes of each section, in order."""
+    nodes, place = live(code.roots), dict[int, int]()
+    after = {section.guard: s + 1 for s, section in enumerate(code.sections) if section.guard >= 0}
+    for node in nodes:  # as early as possible
+        if isinstance(node.data, Changing):
+            first, last = code.span(node.data.loop)
+            place[node.index] = last + 1 if node.data.after else first
+        elif isinstance(node.data, Guarded):
+            place[node.index] = after[node.data.guard]
         else:
-            stage[node.index] = max((stage[a.index] for a in node.args), default=0)
-        found[stage[node.index]].append(node)
+            place[node.index] = max((place[a.index] for a in node.args), default=0)
+    readers: dict[int, set[int]] = {}
+    fixed: dict[int, int] = {}
+    for s, x in code.uses():
+        if isinstance(x, Node):
+            readers.setdefault(x.index, set()).add(s)
+    for s, section in enumerate(code.sections):
+        if section.guard >= 0:
+            guard = code.guards[section.guard]
+            fixed |= {
+                x.index: s
+                for old, x in zip(guard.before, guard.numbers, strict=True)
+                if old is not None and isinstance(x, Node) and x.args
+            }
+    for node in reversed(nodes):  # readers come later
+        where = readers.get(node.index, set())
+        if node.index in fixed:
+            place[node.index] = fixed[node.index]
+        elif node.args and len(where) == 1:
+            (s,) = where
+            section = code.sections[s]
+            if section.guard >= 0 and section.loop == code.sections[place[node.index]].loop:
+                place[node.index] = s
+        for a in node.args:
+            readers.setdefault(a.index, set()).add(place[node.index])
+    found: list[list[Node]] = [[] for _ in code.sections]
+    for node in nodes:
+        found[place[node.index]].append(node)
     return found
-
-
-def emit_repeated(
-    code: RepeatedCode, layout: Layout, target: Target, prefetches: Sequence[Prefetch] = ()
-) -> tuple[str, int]:
-    """Return the IR text of @init and @body, and the number of vectors in the workspace; see `emit_unrolled`."""
-    init, constants = TextEmitter(target, arguments=("ptr %data", "ptr noalias %ws")), Constants(target)
-    now, end = [], layout.scratch
-    for loop in code.loops:
-        now.append(end)
-        end += 2 * len(loop.start)
-    stores: dict[int, list[int]] = {}
-    moves: list[list[tuple[Scalar, int]]] = [[] for _ in range(2 * len(code.loops) + 1)]
-    """Leaves and constants that are copied at the end of a stage: all other numbers are stored when they are known."""
-
-    def set_to(x: Scalar, place: int, stage: int | None) -> None:
-        if isinstance(x, Node) and x.args:
-            stores.setdefault(x.index, []).append(place)
-        elif stage is not None:
-            moves[stage].append((x, place))
-        elif isinstance(x, Node):
-            stores.setdefault(x.index, []).append(place)
-        else:
-            init.store(init.constant(float(x)), "%ws", place)
-
-    places = layout.places or range(len(code.results))
-    for place, x in dict(zip(places, code.results, strict=False)).items():
-        set_to(x, layout.output_tile + place, None)
-    for number, loop in enumerate(code.loops):
-        for k, (x, y) in enumerate(zip(loop.start, loop.step, strict=True)):
-            set_to(x, now[number] + k, 2 * number)
-            set_to(y, now[number] + len(loop.start) + k, 2 * number + 1)
-    known = layout.leaves()
-
-    def place_of(leaf: Any) -> int:
-        return now[leaf.loop] + leaf.k if isinstance(leaf, Changing) else known(leaf)
-
-    chunks = [cut(nodes) for nodes in stages(code)]
-    starts = [sum(map(len, chunks[:s])) for s in range(len(chunks) + 1)]
-    spans = [(starts[s], starts[s + 1] - 1) for s in range(1, len(chunks), 2)]
-    slots, size = assign_slots([chunk for stage in chunks for chunk in stage], end, spans)
-    texts, names = [], ("ws", "constants", "wanted") if prefetches else ("ws", "constants")
-    for s, stage in enumerate(chunks):
-        for k, chunk in enumerate(stage):
-            e = TextEmitter(target, constants, [f"ptr noalias %{name}" for name in names])
-            early = share(prefetches, k, len(stage)) if s == 0 else ()
-            emit_chunk(chunk, slots, stores, place_of, e, early)
-            texts.append(e.text(f"@chunk{starts[s] + k}"))
-    for s, pairs in enumerate(moves):
-        texts.append(_move(s, pairs, place_of, constants, target))
-    for number, loop in enumerate(code.loops):
-        texts.append(_advance(number, now[number], len(loop.start), target))
-    body = _body(code.loops, starts, now, bool(prefetches), target)
-    return "\n".join([constants.text(), init.text("@init"), *texts, body]), size
-
-
-def _move(
-    stage: int, pairs: Sequence[tuple[Scalar, int]], place_of: Callable[[Any], int], constants: Constants, on: Target
-) -> str:
-    """Return the IR text of a function that copies leaves and constants to their places."""
-    e = TextEmitter(on, constants, ("ptr noalias %ws", "ptr noalias %constants"))
-    for x, place in pairs:
-        e.store(e.load("%ws", place_of(x.data)) if isinstance(x, Node) else e.constant(float(x)), "%ws", place)
-    return e.text(f"@moved{stage}")
-
-
-def _advance(number: int, now: int, n: int, target: Target) -> str:
-    """Return the IR text of a function that copies the next numbers of a loop to where it reads them."""
-    e = TextEmitter(target, arguments=("ptr noalias %ws", "ptr noalias %constants"))
-    for name, place in [(e.load("%ws", now + n + k), now + k) for k in range(n)]:
-        e.store(name, "%ws", place)
-    return e.text(f"@renewed{number}")
-
-
-def _body(loops: Sequence[Repeat], starts: Sequence[int], now: Sequence[int], prefetching: bool, target: Target) -> str:
-    """Return the IR text of @body: stage after stage, those of loops as often as they run."""
-    b = Builder([f"ptr %{name}" for name in ("data", "ws", *(("wanted",) if prefetching else ()))])
-    _, ws, *wanted = b.arguments
-    constants = b.const("@constants", "ptr")
-
-    def run(stage: int) -> None:
-        for k in range(starts[stage], starts[stage + 1]):
-            b.call(f"@chunk{k}", ws, constants, *wanted)
-        b.call(f"@moved{stage}", ws, constants)
-
-    for number, loop in enumerate(loops):
-        run(2 * number)
-        settled = ws.at(now[number] + len(loop.start) - 1, target.vector)
-        with b.if_(_unsettled(b, settled, target)) if loop.stops else nullcontext(), b.counted(loop.count):
-            run(2 * number + 1)
-            b.call(f"@renewed{number}", ws, constants)
-            if loop.stops:
-                b.leave_unless(_unsettled(b, settled, target))
-    run(2 * len(loops))
-    return b.text("@body")
-
-
-def _unsettled(b: Builder, place: Value, target: Target) -> Value:
-    """Test whether the number of some state is zero."""
-    lanes, vector, align = target.lanes, target.vector, min(64, target.lanes * target.itemsize)
-    numbers = b.value(f"load {vector}, ptr {place}, align {align}")
-    below = b.value(f"fcmp oeq {vector} {numbers}, zeroinitializer")
-    bits = b.value(f"bitcast <{lanes} x i1> {below} to i{lanes}")
-    return b.typed("i1", f"icmp ne i{lanes} {bits}, 0")

@@ -187,8 +187,12 @@ def emit_chunk(
     place: Callable[[Any], int],
     e: TextEmitter,
     prefetches: Sequence[Prefetch],
+    late: Sequence[tuple[Node, int]] = (),
 ) -> None:
-    """Write the operations of a chunk; `place` returns where a leaf is in the workspace."""
+    """Write the operations of a chunk; `place` returns where a leaf is in the workspace.
+
+    Numbers of `late` are stored to their places at the end, when everything has been read.
+    """
     names: dict[int, str] = {}
 
     def operand(node: Node) -> str:
@@ -210,3 +214,5 @@ def emit_chunk(
                 e.store(names[node.index], "%ws", slots[node.index])
         for where in stores.get(node.index, ()):
             e.store(operand(node), "%ws", where)
+    for node, where in late:
+        e.store(operand(node), "%ws", where)
