@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ordern as on
 from ordern.algorithms.contact.plate import Point, block
-from ordern.algorithms.contact.problem import Problem, Row
-from ordern.model import Tree
+from ordern.algorithms.contact.problem import Problem
+from ordern.algorithms.contact.rows import Link, Row
+from ordern.model import Direct
 from tests.tolerances import ROUNDING, assert_close
 
 H = 2e-3
@@ -118,15 +118,6 @@ def test_velocities_and_impulses_of_a_point_are_adjoint() -> None:
     assert_close(np.array(block((M @ M.T).tolist(), point)), B @ M @ M.T @ B.T, ROUNDING)
 
 
-class Repeats:
-    """All that a problem needs of a tree."""
-
-    def repeat(self, count: int, step: Callable[[Sequence[Any]], Sequence[Any]], start: Any, *_: Any) -> Any:
-        for _ in range(count):
-            start = step(start)
-        return start
-
-
 def random_problem(count: int, bodies: int) -> Problem:
     """Return problems of feet that touch, as arrays of numbers; feet move each other a little."""
     rng = np.random.default_rng(7)
@@ -135,6 +126,7 @@ def random_problem(count: int, bodies: int) -> Problem:
     scales = np.tile([1.0, 1.0, 1.0, 5.0, 5.0, 5.0], bodies)
     coupled = np.where(np.kron(np.eye(bodies), np.ones((6, 6))) > 0.0, 1.0, 0.2)
     G = scales[:, None] * (M @ M.swapaxes(1, 2) * coupled) * scales
+    dense = [[np.ascontiguousarray(G[:, r, c]) for c in range(n)] for r in range(n)]
     rows = []
     for k in range(bodies):
         free = [*rng.standard_normal((2, count)), rng.standard_normal(count) - 1.0, *rng.standard_normal((3, count))]
@@ -142,18 +134,18 @@ def random_problem(count: int, bodies: int) -> Problem:
         points = tuple(Point(12 * k + 3 * j, np.zeros(count), np.zeros(count), mu, r) for j, r in enumerate(CORNERS))
         start = CORNERS[0]
         points = tuple(Point(p.at, p.bias, p.gap, p.mu, (p.lever[0] - start[0], p.lever[1] - start[1])) for p in points)
-        rows.append(Row(tuple(free), tuple(free), points))
-    return Problem(tuple(tuple(np.ascontiguousarray(G[:, r, c]) for c in range(n)) for r in range(n)), rows)
+        rows.append(Row.of(free, free, points, Link.dense(dense, 6 * k, 6)))
+    return Problem(Direct(), rows, [1.0] * bodies, n)
 
 
 @pytest.mark.parametrize("bodies", [1, 2])
 def test_random_problems(bodies: int) -> None:
     problem = random_problem(300, bodies)
     zeros = [np.zeros(300)] * (12 * bodies)
-    p = problem.solved(cast(Tree, Repeats()), zeros, 30)
-    residual, _, work = problem.certified(p)[1]
-    swept = Repeats().repeat(30, problem.sweep, zeros)
+    p = problem.solved(zeros, 30)
+    residual, work = problem.certified(p)[2]
+    swept = Direct().repeat(30, problem.sweep, zeros)
     assert np.quantile(residual, 0.95) <= 1e-6
-    assert np.quantile(residual, 0.95) <= 1e-2 * np.quantile(problem.certified(swept)[1][0], 0.95)
+    assert np.quantile(residual, 0.95) <= 1e-2 * np.quantile(problem.certified(swept)[2][0], 0.95)
     exact = residual <= 1e-6
     assert (work[exact] <= 1e-6).all()

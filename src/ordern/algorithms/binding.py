@@ -37,6 +37,7 @@ __all__ = [
     "follower_columns",
     "free_accelerations",
     "lower_half",
+    "responded",
     "symmetric_rows",
     "tree_sum",
     "violations",
@@ -92,17 +93,27 @@ class Binding:
 
     def corrected(self, qdd0: Joints, forces: Freedoms) -> Output:
         """Return the accelerations qdd0 + W lambda, for forces lambda."""
-        tree, (X, S, G, D) = self.tree, self.gains
-        qdd, a, lam = tree.output("v"), tree.field(Motion), tree.field(Numbers(self.m))
-        lam[tree.base] = forces
-        for i, parent in tree.outward():
+        lam = self.tree.field(Numbers(self.m))
+        lam[self.tree.base] = forces
+
+        def load(i: Index, parent: Index) -> Freedoms:
             lam[i] = lam[parent]
-            a_ = X[i] @ a[parent]
-            load = Freedoms(dot([x[k] for x in self.w[i]], lam[i]) for k in range(len(i.armature)))
-            more = D[i].solve(load) - G[i].T @ a_
-            a[i] = a_ + S[i] @ more
-            qdd[i] = qdd0[i] + more
-        return qdd
+            return Freedoms(dot([x[k] for x in self.w[i]], lam[i]) for k in range(len(i.armature)))
+
+        return responded(self.tree, self.gains, qdd0, load)
+
+
+def responded(tree: Tree, gains: Gains, qdd0: Joints, load: Callable[[Index, Index], Freedoms]) -> Output:
+    """Return the accelerations qdd0 + (1 - H psi K)* D^-1 y, where `load(body, parent)` is y at the joint of a body."""
+    X, S, G, D = gains
+    qdd, a = tree.output("v"), tree.field(Motion)
+    for i, parent in tree.outward():
+        y = load(i, parent)
+        a_ = X[i] @ a[parent]
+        more = D[i].solve(y) - G[i].T @ a_
+        a[i] = a_ + S[i] @ more
+        qdd[i] = qdd0[i] + more
+    return qdd
 
 
 def free_accelerations(tree: Tree) -> Answer:

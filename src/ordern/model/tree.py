@@ -43,6 +43,7 @@ __all__ = [
     "Base",
     "Bodies",
     "Columns",
+    "Direct",
     "Field",
     "Joints",
     "Number",
@@ -145,20 +146,8 @@ def placed_frame(model: Model, frame: Frame) -> PlacedFrame:
     return PlacedFrame(Index(frame.body), lambda: at)
 
 
-class Tree(ABC):
-    """The loops, fields, arguments and results of one robot."""
-
-    model: Model
-    frames: int = 0
-    """The number of frames in the setting `frames`: the length of arrays with a part for each."""
-    runner: Runner | None = None
-    """Runs pieces instead of Python."""
-    differentiating: Callable[..., Sequence[Scalar]] | None = None
-    """Takes the place of solutions of equations while a text is differentiated."""
-    solving: bool = False
-    """True while a solver runs whose iterations are not differentiated."""
-    zero_array: Callable[[tuple[int, ...]], Any] | None = None
-    """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
+class Direct:
+    """Iterations and branches of a text, done one by one."""
 
     def repeat(
         self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
@@ -186,6 +175,22 @@ class Tree(ABC):
         if before is None:
             return found
         return [new if new is old else where_less(0.5, flag, new, old) for new, old in zip(found, before, strict=True)]
+
+
+class Tree(Direct, ABC):
+    """The loops, fields, arguments and results of one robot."""
+
+    model: Model
+    frames: int = 0
+    """The number of frames in the setting `frames`: the length of arrays with a part for each."""
+    runner: Runner | None = None
+    """Runs pieces instead of Python."""
+    differentiating: Callable[..., Sequence[Scalar]] | None = None
+    """Takes the place of solutions of equations while a text is differentiated."""
+    solving: bool = False
+    """True while a solver runs whose iterations are not differentiated."""
+    zero_array: Callable[[tuple[int, ...]], Any] | None = None
+    """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
 
     def root(self, solve: Callable[[], Sequence[Scalar]], law: Callable[[Sequence[Scalar]], Any]) -> Sequence[Scalar]:
         """Return numbers that solve equations, as a solver finds them.

@@ -38,7 +38,7 @@ from ...spatial import Factor
 from ...spatial.linear import Matrix3, Vector3, dot
 from .cone import larger, smaller, smooth_root
 
-__all__ = ["Numbers", "Plate", "Point", "Rows", "block", "projected", "responses"]
+__all__ = ["Newton", "Numbers", "Plate", "Point", "Rows", "block", "projected", "responses"]
 
 _STIFF = 100.0
 """The number c: smaller ones need more sweeps, larger ones more steps of Newton's method."""
@@ -128,6 +128,24 @@ def _slopes(mu: Scalar, s: Scalar, z: Vector3, k: Scalar, radius: Scalar) -> Mat
 
 
 @dataclass(frozen=True, slots=True)
+class Newton:
+    """What Newton's method needs of a plate in all steps: the factors of A, and the numbers s."""
+
+    factor: Factor
+    stiff: tuple[Scalar, ...]
+
+    @classmethod
+    def of(cls, A: Rows, points: Sequence[Point]) -> Newton:
+        """Factorise A."""
+        factor = Factor.of(A, lambda i, d: 1.0 / larger(d, 1e-9 * A[i][i] + _TINY))
+        stiff = []
+        for point in points:
+            own = block(A, point)
+            stiff.append((3.0 * _STIFF) / (own[0][0] + own[1][1] + own[2][2] + _TINY))
+        return cls(factor, tuple(stiff))
+
+
+@dataclass(frozen=True, slots=True)
 class Plate:
     """Newton's method for one plate: its points, the factors of A, the numbers s and the centres."""
 
@@ -135,16 +153,6 @@ class Plate:
     factor: Factor
     stiff: Sequence[Scalar]
     centres: Sequence[Vector3]
-
-    @classmethod
-    def of(cls, A: Rows, points: Sequence[Point], centres: Sequence[Vector3]) -> Plate:
-        """Factorise A."""
-        factor = Factor.of(A, lambda i, d: 1.0 / larger(d, 1e-9 * A[i][i] + _TINY))
-        stiff = []
-        for point in points:
-            own = block(A, point)
-            stiff.append((3.0 * _STIFF) / (own[0][0] + own[1][1] + own[2][2] + _TINY))
-        return cls(points, factor, stiff, centres)
 
     def stepped(self, u: Numbers, p: Sequence[Vector3]) -> list[Vector3]:
         """Return impulses after a step, from impulses p with which the body moves at u; they may leave their cones."""

@@ -7,8 +7,9 @@ With a row of K for each constraint of the loops (see `closed_loop.constraints`)
     lambda = -L^-1 (K v_f + E^T f),    L = K M^-1 K^T,    E = J M^-1 K^T
     u = (u_f - E L^-1 K v_f) + (G - E L^-1 E^T) f
 
-so that the contacts see the robot with its loops closed. One sweep finds G, E and L (`binding`). Rows that depend on
-earlier ones have small pivots in L and are left out, as in `multipliers`.
+so that the contacts see the robot with its loops closed: the sums E^T f are channels of the contacts (`rows`), with
+into = E and out = -E L^-1. Rows that depend on earlier ones have small pivots in L and are left out, as in
+`multipliers`.
 
 K is that of the start of the step, so that loops are open after it, of order h^2. Steps of Newton's method close the
 positions, then the velocities, all with K and L of the start: each takes the opening down by a factor of order h.
@@ -22,20 +23,19 @@ Reference: Featherstone and Orin 2000, eq. (21), for L; P. Deuflhard, Newton Met
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from ...graph import Scalar, where_less
-from ...model import Index, Joints, Output, Tree
+from ...model import Index, Joints, Output, Tree, Values
 from ...records import dataclass
 from ...spatial import Factor, Freedoms
 from ...spatial.linear import dot
-from ..binding import Binding, PerColumn, follower_columns
+from ..binding import Binding, Gains, PerColumn, follower_columns, responded
 from ..closed_loop.constraints import loop_jacobian, loop_rate, loop_residual
 from ..closed_loop.multipliers import factor_without_dependent
 from ..configuration.step import joint_by_joint
 from .cone import larger
-from .problem import Row
+from .rows import Link
 
 __all__ = ["Eliminated", "Ties"]
 
@@ -80,16 +80,15 @@ class Ties:
                 found[r] = found[r] + dot(column, v[i])
         return found
 
-    def eliminated(self, bound: Binding, m: int, v: Joints) -> Eliminated:
-        """Eliminate the ties of a binding, whose first m columns are those of contacts, at free velocities v."""
-        rows, n = bound.rows, len(self)
-        L, E = [row[m:] for row in rows[m:]], [row[m:] for row in rows[:m]]
-        each: list[list[Scalar]] = [[] for _ in range(n)]  # K, to find rows that are empty
+    def eliminated(self, gains: Gains, v: Joints) -> Eliminated:
+        """Eliminate the ties of a tree, at free velocities v."""
+        bound = Binding.of(self.tree, gains, len(self), self.columns)
+        each: list[list[Scalar]] = [[] for _ in range(len(self))]  # K, to find rows that are empty
         for i, _ in self.tree.outward():
             for r, column in enumerate(self.columns(i)):
                 each[r] += list(column)
-        factor, _ = factor_without_dependent(L, _DEPENDENT, each)
-        return Eliminated(self, bound, factor, rows, E, self.rates(v))
+        factor, _ = factor_without_dependent(bound.rows, _DEPENDENT, each)
+        return Eliminated(self, bound, factor, self.rates(v))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,43 +98,53 @@ class Eliminated:
     ties: Ties
     bound: Binding
     factor: Factor
-    whole: Sequence[Sequence[Scalar]]
-    E: Sequence[Sequence[Scalar]]
     rates: Sequence[Scalar]
     """K v_f."""
 
     @property
-    def G(self) -> tuple[tuple[Scalar, ...], ...]:
-        """The matrix G - E L^-1 E^T of the contacts."""
-        m = len(self.E)
-        if not len(self.ties):
-            return tuple(tuple(row) for row in self.whole)
-        known: dict[tuple[int, int], Scalar] = {}
-        for r in range(m):
-            y = self.factor.solve(tuple(self.E[r]))
-            for c in range(r + 1):
-                known[r, c] = self.whole[r][c] - dot(self.E[c], y)
-        return tuple(tuple(known[max(r, c), min(r, c)] for c in range(m)) for r in range(m))
+    def channels(self) -> int:
+        """The number of channels: the freedoms of all joints, then the ties."""
+        return sum(len(i.armature) for i, _ in self.ties.tree.outward()) + len(self.ties)
 
-    def freed(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows of contacts with the velocities that they have without impulses of contacts."""
-        if not len(self.ties):
-            return list(rows)
-        y, at, found = self.factor.solve(tuple(self.rates)), 0, []
-        for row in rows:
-            free = tuple(u - dot(self.E[at + k], y) for k, u in enumerate(row.free))
-            found.append(replace(row, free=free))
-            at += len(free)
-        return found
+    def linked(self, row: Values[PerColumn], free: Sequence[Scalar]) -> tuple[Link, Sequence[Scalar]]:
+        """Return the channels of a row, by its w, and its velocities without impulses of contacts."""
+        D, at = self.bound.gains[3], 0
+        places: list[int] = []
+        into: list[list[Scalar]] = [[] for _ in free]
+        out: list[list[Scalar]] = [[] for _ in free]
+        E: list[list[Scalar]] = [[0.0] * len(self.ties) for _ in free]
+        for i, _ in self.ties.tree.outward():
+            w = row[i]
+            solved = [D[i].solve(x) for x in w]
+            E = [[e + dot(y, x) for e, x in zip(r, self.bound.w[i], strict=True)] for r, y in zip(E, solved, strict=True)]
+            for k in range(len(i.armature)):
+                if any(not isinstance(x[k], float) or x[k] for x in w):  # it is between the row and the base
+                    places.append(at + k)
+                    for r, (x, y) in enumerate(zip(w, solved, strict=True)):
+                        into[r].append(x[k])
+                        out[r].append(y[k])
+            at += len(i.armature)
+        if len(self.ties):
+            moved = [tuple(0.0 - x for x in self.factor.solve(tuple(e))) for e in E]
+            places += range(at, at + len(self.ties))
+            into, out = ([[*x, *e] for x, e in zip(a, b, strict=True)] for a, b in ((into, E), (out, moved)))
+            free = [u + dot(x, self.rates) for u, x in zip(free, moved, strict=True)]
+        return Link(tuple(places), tuple(map(tuple, into)), tuple(map(tuple, out))), free
 
-    def forces(self, f: Sequence[Scalar]) -> Freedoms:
-        """Return the impulses along all columns of the binding, from those of contacts."""
-        if not len(self.ties):
-            return Freedoms(f)
-        e = list(self.rates)
-        for x, row in zip(f, self.E, strict=True):
-            e = [y + x * z for y, z in zip(e, row, strict=True)]
-        return Freedoms((*f, *(-self.factor.solve(tuple(e)))))
+    def moved(self, v: Joints, s: Sequence[Scalar]) -> Output:
+        """Return the velocities after impulses of contacts, with channels s, and of ties."""
+        n = len(self.ties)
+        joints, e = list(s[: len(s) - n]), [x + y for x, y in zip(self.rates, s[len(s) - n :], strict=True)]
+        force, place, at = -self.factor.solve(tuple(e)), dict[Any, int](), 0
+        for i, _ in self.ties.tree.outward():
+            place[i.key] = at
+            at += len(i.armature)
+
+        def load(i: Index, _: Index) -> Freedoms:
+            here = joints[place[i.key] : place[i.key] + len(i.armature)]
+            return Freedoms(y + dot([x[k] for x in self.bound.w[i]], force) for k, y in enumerate(here))
+
+        return responded(self.ties.tree, self.bound.gains, v, load)
 
     def closed(self, q: Output, v: Output) -> tuple[Output, Output, Scalar, Scalar]:
         """Return positions and velocities with closed loops; how far these are open, and how fast they open."""
@@ -177,7 +186,7 @@ class Eliminated:
 
     def _corrected(self, v: Output, e: Freedoms) -> Output:
         """Return velocities less M^-1 K^T L^-1 e."""
-        return self.bound.corrected(v, Freedoms((*(0.0 for _ in self.E), *(-self.factor.solve(tuple(e))))))
+        return self.bound.corrected(v, -self.factor.solve(tuple(e)))
 
 
 def _largest(x: Sequence[Scalar]) -> Scalar:

@@ -2,18 +2,10 @@
 
 The impulses of a step are the start of the next one, so they belong to the state. Between two stored states, the
 certificate has the largest residual, the largest penetration, and the sum of the works.
-
-Stops of joints are rows of the problem, but few joints are at their stops. A step without these rows is the solution
-with them, if no joint is faster than its stop allows. So a step is first taken without, by the kernel `contact_free`.
-States in which a joint is too fast take the step again, with all rows; tiles without such states do not.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...algorithms.contact.step import stop_speed
-from ...graph import where_less
 from .machine import Emitter, Numbers, Tile
 
 __all__ = ["ContactStep"]
@@ -37,12 +29,6 @@ class ContactStep:
         at = m.results["contact"].at
         self._q, self._v = Tile(at, nq), Tile(at + nq, nv)
         self._pushes, self._certificate = Tile(at + nq + nv, rows + nv), Tile(at + nq + 2 * nv + rows, 3)
-        self.checks = "contact_free" in m.kernels.requests
-        """True if a step is first taken without stops."""
-        if self.checks:
-            m.arguments["contact_free"] = m.arguments["contact"]
-            self.stopped = m.tile(1)
-            """1 in states in which a joint needs an impulse of its stop."""
 
     def __call__(self, q: Tile, v: Tile) -> tuple[Tile, Tile]:
         """Write a step; return the places of its positions and velocities."""
@@ -50,52 +36,11 @@ class ContactStep:
         m.copy(q, m.q)
         m.copy(v, m.v)
         m.apply_forces(0.0)
-        if self.checks:
-            m.kernel("contact_free")
-            self._test(m.results["contact_free"])
-            m.sequence("step")
-            m.kernel("contact")
-            self._choose(m.results["contact_free"], m.results["contact"])
-            m.sequence("stop")
-            at, size = m.results["contact_free"].at, self._q.size + self._v.size
-            self._q, self._v = Tile(at, self._q.size), Tile(at + self._q.size, self._v.size)
-            self._pushes = Tile(at + size, self._pushes.size)
-            self._certificate = Tile(at + size + self._pushes.size, 3)
-        else:
-            m.kernel("contact")
+        m.kernel("contact")
         m.copy(self._pushes, self.pushes)
         for k, larger in enumerate((True, True, False)):
             self._gather(Tile(self._certificate.at + k, 1), Tile(self.certificate.at + k, 1), larger)
         return self._q, self._v
-
-    def _test(self, result: Tile) -> None:
-        """Write functions that find the states in which a joint is faster than its stop allows, or not finite."""
-        m, contacts, nq = self.m, self.m.model.contacts, self.m.model.nq
-        assert contacts is not None
-        joints = [m.model.joints[k] for k in contacts.limited]
-        places = [(c.q.start, c.v.start) for c in joints]
-        inputs = [m.h]
-        for q, v in places:
-            inputs += [Tile(m.q.at + q, 1), Tile(self.bounds.at + q, 1), Tile(self.bounds.at + nq + q, 1)]
-            inputs.append(Tile(result.at + nq + v, 1))
-
-        def stopped(x: list[Any]) -> list[Any]:
-            h, *rest = x
-            found: Any = 0.0
-            for k in range(0, len(rest), 4):
-                q, lower, upper, after = rest[k : k + 4]
-                found = where_less(stop_speed(contacts, q, lower, upper, h, after), 0.0, 1.0, found)
-            return [found]
-
-        m.scalar_function(inputs, [self.stopped], stopped)
-
-    def _choose(self, free: Tile, full: Tile) -> None:
-        """Write a function that takes over the step with stops, in the states that need it."""
-
-        def body(e: Numbers) -> None:
-            e.store_at(e.select_less(e.constant(0.5), e.once(self.stopped), e.load_at(full), e.load_at(free)), free)
-
-        self.m.function(free.size, body)
 
     def _gather(self, new: Tile, to: Tile, larger: bool) -> None:
         """Write a function that adds a number to a sum, or keeps the larger one; NaN stays."""

@@ -55,7 +55,7 @@ def compile_rollout(
         take_over = m.copy if watching is None else watching.take_over
         take_over(v1, v)  # a position may be a velocity's tile, but not the other way round
         take_over(q1, q)
-        m.sequence("step" if contact is None or not contact.checks else "keep")
+        m.sequence("step")
     else:
         m.sequence("step")
         for found, to in zip(projection.write(q1, v1), (q, v), strict=True):
@@ -71,7 +71,7 @@ def compile_rollout(
     parts = [
         emitted.text,
         lanes_function(m.target),
-        _take(m, impacts, contact),
+        _take(m, impacts),
         _rollout(m, (q, v), impacts, watching, contact),
     ]
     text = "\n".join(parts)
@@ -99,7 +99,7 @@ def lanes_function(target: Target) -> str:
     return b.text("@lanes")
 
 
-def _take(m: Emitter, impacts: Impacts | None, contact: ContactStep | None) -> str:
+def _take(m: Emitter, impacts: Impacts | None) -> str:
     """Return the IR text of @take: one step, with what follows its formulas."""
     b = Builder(("ptr %ws", "ptr %datas"))
     workspace = b.arguments[0]
@@ -108,10 +108,6 @@ def _take(m: Emitter, impacts: Impacts | None, contact: ContactStep | None) -> s
         b.call(f"@{sequence}", *b.arguments)
 
     run("step")
-    if contact is not None and contact.checks:
-        with b.if_(any_lane(b, m, workspace.at(contact.stopped.at, m.target.vector))):
-            run("stop")
-        run("keep")
     if m.projection is not None:
         m.projection.emit(b, run, workspace)
         run("renew")

@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...algorithms.contact.plate import Point
-from ...algorithms.contact.problem import Problem, Row
+from ...algorithms.contact.problem import Problem
+from ...algorithms.contact.rows import Link, Row
 from ...arguments import Array
+from ...model import Direct
 from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..run.endings import Ending
@@ -154,15 +156,16 @@ def complementary(G: Array, free: Array, laws: Sequence[tuple[bool, float, float
     for three, mu, bias in laws:
         size = 3 if three else 1
         u = tuple(free[at : at + size].tolist())
-        rows.append(Row(u, u, (Point(at, bias, 0.0, float(mu)),), joint=-1 if three else 0))
+        link = Link.dense(G.tolist(), at, size)
+        rows.append(Row.of(u, u, [Point(at, bias, 0.0, float(mu))], link, joint=-1 if three else 0))
         at += size
-    problem = Problem(tuple(map(tuple, G.tolist())), rows)
+    problem = Problem(Direct(), rows, [1.0] * len(rows), at)
     p, limit = [0.0] * at, max(1.0, float(np.abs(free).max(initial=0.0)))
     residual = 0.0
     for sweep in range(_SWEEPS if at else 0):
         p = problem.sweep(p)
         if sweep % 5 == 4:
-            residual = float(problem.certified(p)[1][0])
+            residual = float(problem.certified(p)[2][0])
             if residual <= _SOLVED * limit:
                 break
     if not residual <= _ACCEPTED * limit:

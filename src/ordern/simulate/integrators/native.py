@@ -168,9 +168,6 @@ class FixedLoop:
         """
         steps = tableau(method)
         requests = step_requests(robot, steps, dynamics, feedback, external, closing, bool(limited))
-        if robot.contacts is not None and robot.contacts.limited:
-            without = replace(robot, contacts=replace(robot.contacts, limited=()))
-            requests["contact_free"] = type(robot).of(without).kernel("contact_step").request
         for k, x in enumerate(events):
             if x.frame is not None:
                 requests[f"watched{k}"] = robot.kernel("pose", frame=x.frame).request

@@ -1,0 +1,217 @@
+"""Which contacts and stops may touch in a step, and their rows.
+
+A contact closes in a step at the speed
+
+    r = sigma_N + phi / h
+
+or more, where sigma_N is its normal velocity after the free motion: it needs an impulse if r is negative, unless other
+impulses move it. These change velocities about as fast as they stop what approaches. So a contact is near, and takes
+part in the problem, if r is below
+
+    1 m/s + 4 max(-r over all contacts)
+
+Stops are near below ten times as much, in rad/s: as if a contact had a lever of 0.1 m. Nothing is computed for the
+others (`Tree.when`). After the step, `missed` tests that none of them would have needed an impulse: otherwise its
+speed is part of the residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...graph import Scalar, where_less
+from ...model import Field, Index, Joints, Tree, Values
+from ...model.contacts import Contacts
+from ...spatial import Force, Forces, Freedoms, Motion, Pose
+from ..binding import Gains, PerColumn
+from ..field_types import Loads, cleared
+from .cone import larger, smaller
+from .geometry import Touch, plate, touch, with_moments
+from .plate import Point
+from .problem import Problem
+from .rows import Row, guarded
+from .ties import Eliminated
+
+__all__ = ["Candidates"]
+
+_SLOW = 0.01
+"""Contacts that approach more slowly than this, in m/s, do not bounce: they would never come to rest."""
+_MARGIN = 1.0
+_GAIN = 4.0
+"""A contact is near below this speed, plus so many times the largest speed at which one closes too fast."""
+_LEVER = 0.1
+"""The lever, in m, by which speeds of stops are compared with those of contacts."""
+
+
+class Candidates:
+    """All contacts and stops of one step: how fast they close, and functions that make their rows."""
+
+    def __init__(self, tree: Tree, contacts: Contacts, gains: Gains, tied: Eliminated, h: Scalar) -> None:
+        self._tree, self._contacts, self._gains, self._tied, self._h = tree, contacts, gains, tied, h
+        self._speeds: list[Scalar] = []
+        """r of each row, the smallest of its points."""
+        self._builders: list[Callable[[], Row]] = []
+        self._after: list[Callable[[Joints, Field[Motion]], Scalar]] = []
+        """r of each row, from velocities after the step."""
+        self.depth: Scalar = 0.0
+        """The deepest penetration."""
+
+    # ---- contacts
+
+    def add_contacts(self, P: Field[Pose], velocities: tuple[Joints, Joints], surfaces: Sequence[Scalar]) -> None:
+        """Add the contacts of bodies with poses P, by velocities after the free motion and before it."""
+        contacts = self._contacts
+        after, before = (self._body_velocities(v) for v in velocities)
+        heights = surfaces[2::3]
+        touches = [touch(self._tree, P, c, contacts.ground, heights[k]) for k, c in enumerate(contacts.pairs)]
+        for at in touches:
+            self.depth = larger(self.depth, 0.0 - at.gap)
+        for members in _plates(contacts):
+            here = [touches[k] for k in members]
+
+            def speed(_: Joints, V: Field[Motion], here: Sequence[Touch] = here) -> Scalar:
+                return _least([_along(at, V, 2)[0] + at.gap * (1.0 / self._h) for at in here])
+
+            def row(members: Sequence[int] = members, here: Sequence[Touch] = here) -> Row:
+                return self._contact_row(members, here, (after, before), surfaces)
+
+            self._add(speed(velocities[0], after), row, speed)
+
+    def _add(
+        self, speed: Scalar, row: Callable[[], Row], after: Callable[[Joints, Field[Motion]], Scalar]
+    ) -> None:
+        self._speeds.append(speed)
+        self._builders.append(row)
+        self._after.append(after)
+
+    def _contact_row(
+        self, members: Sequence[int], here: Sequence[Touch], V: tuple[Field[Motion], Field[Motion]],
+        surfaces: Sequence[Scalar],
+    ) -> Row:  # fmt: skip
+        """Return the rows of a contact, or of several that are one plate."""
+        contacts, at, levers = self._contacts, here[0], [(0.0, 0.0)]
+        if len(members) > 1:
+            at, levers = plate(here)
+        elif members[0] in contacts.turning:
+            at = with_moments(at)
+        free, start = _along(at, V[0]), _along(at, V[1])
+        points = []
+        for k, lever, gap in zip(members, levers, [x.gap for x in here], strict=True):
+            mu, e, _ = surfaces[3 * k : 3 * k + 3]
+            bias = self._bias(gap)
+            if contacts.bounces:
+                v = Point(3 * k, bias, gap, mu, lever).moved(start)[2]
+                bounce = where_less(gap + self._h * v, 0.0, where_less(v, -_SLOW, e * v, bias), bias)
+                bias = where_less(0.0, e, bounce, bias)
+            c = contacts.pairs[k]
+            points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling))
+        link, free = self._tied.linked(self._walked(len(free), at.loads, {}), free)
+        return Row.of(free, start, points, link)
+
+    def _bias(self, gap: Scalar) -> Scalar:
+        """Return the bias of a normal: a gap may close in the step, and part of a penetration is pushed apart."""
+        rate = gap * (1.0 / self._h)
+        least = larger(self._contacts.push * rate, -self._contacts.fastest_push)
+        return where_less(gap, 0.0, least, rate)
+
+    def _body_velocities(self, v: Joints) -> Field[Motion]:
+        X, S, _, _ = self._gains
+        V = self._tree.field(Motion)
+        for i, p in self._tree.outward():
+            V[i] = X[i] @ V[p] + S[i] @ v[i]
+        return V
+
+    def _walked(
+        self, n: int, loads: Sequence[tuple[Index, tuple[Force, ...]]], sides: dict[Any, Scalar]
+    ) -> Values[PerColumn]:
+        """Return w = (1 - H psi K) J^T of n rows: forces on bodies, or numbers at joints, are passed on to the base.
+
+            w_i = S_i^T z_i,    z_p += X_i^T (z_i - G_i w_i)
+        """
+        tree, (X, S, G, _) = self._tree, self._gains
+        z, w = cleared(tree, Loads(n)), tree.own()
+        for body, forces in loads:
+            z[body] += Forces(forces)
+        for i, p in tree.inward():
+            w[i] = tuple(S[i].T @ f for f in z[i].columns)
+            if i.key in sides:
+                w[i] = tuple(x + Freedoms((sides[i.key],)) for x in w[i])
+            z[p] += X[i].T @ Forces(tuple(f - G[i] @ x for f, x in zip(z[i].columns, w[i], strict=True)))
+        return w
+
+    # ---- stops
+
+    def add_stops(self, q: Joints, velocities: tuple[Joints, Joints], limits: tuple[Joints, Joints]) -> None:
+        """Add the joints with limits: a row for each, at the nearer limit."""
+        contacts = self._contacts
+        for at, k in enumerate(contacts.limited, 3 * contacts.blocks):
+            i = self._tree.index(k)
+            above, below = q[i][0] - limits[0][i][0], limits[1][i][0] - q[i][0]
+            side, gap = where_less(above, below, 1.0, -1.0), smaller(above, below)
+
+            def speed(
+                v: Joints, _: Field[Motion] | None, i: Index = i, side: Scalar = side, gap: Scalar = gap
+            ) -> Scalar:
+                return _LEVER * (side * v[i][0] + gap * (1.0 / self._h))
+
+            def row(i: Index = i, side: Scalar = side, gap: Scalar = gap, at: int = at) -> Row:
+                free, before = ((side * v[i][0],) for v in velocities)
+                link, freed = self._tied.linked(self._walked(1, (), {i.key: side}), free)
+                return Row.of(freed, before, [Point(at, self._bias(gap), gap, 0.0)], link, joint=i.key)
+
+            self._add(speed(velocities[0], None), row, speed)
+
+    # ---- the problem
+
+    def problem(self) -> Problem:
+        """Return the problem of the rows that are near."""
+        contacts, fastest = self._contacts, _least([0.0, *self._speeds])
+        near: list[Scalar] = [1.0] * len(self._speeds)
+        if not contacts.smooth:  # smoothed contacts push at any distance
+            near = [where_less(_MARGIN - _GAIN * fastest, r, 0.0, 1.0) for r in self._speeds]
+        rows = [guarded(self._tree, flag, build) for flag, build in zip(near, self._builders, strict=True)]
+        return Problem(self._tree, rows, near, self._tied.channels, contacts.smooth, contacts.settled)
+
+    def missed(self, near: Sequence[Scalar], moved: Joints, residual: Scalar) -> Scalar:
+        """Return the residual with the speeds at which rows that were left out close too fast after the step."""
+        if self._contacts.smooth:
+            return residual
+        some: Scalar = 0.0
+        all_: Scalar = 1.0
+        for flag in near:
+            some, all_ = larger(some, flag), smaller(all_, flag)
+
+        def tested() -> list[Scalar]:
+            V, found = self._body_velocities(moved), residual
+            for flag, after in zip(near, self._after, strict=True):
+                found = larger(found, where_less(flag, 0.5, 0.0 - after(moved, V), 0.0))
+            return [found]
+
+        return self._tree.when(where_less(all_, 0.5, some, 0.0), tested, [residual])[0]
+
+
+def _plates(contacts: Contacts) -> list[list[int]]:
+    """Return the contacts of each row: those of one body with a plane are together."""
+    found: dict[Any, list[int]] = {}
+    flat = contacts.ground is not None and not contacts.ground.uneven
+    for k, contact in enumerate(contacts.pairs):
+        level = flat and contact.second is None
+        found.setdefault(("body", contact.first.body) if level else ("pair", k), []).append(k)
+    return list(found.values())
+
+
+def _along(at: Touch, V: Field[Motion], first: int = 0) -> tuple[Scalar, ...]:
+    """Return the velocity of a contact along its axes, from the first on."""
+    (body, forces), *others = at.loads
+    found = tuple(f.dot(V[body]) for f in forces[first:])
+    for body, forces in others:
+        found = tuple(x + f.dot(V[body]) for x, f in zip(found, forces[first:], strict=True))
+    return found
+
+
+def _least(x: Sequence[Scalar]) -> Scalar:
+    found = x[0]
+    for y in x[1:]:
+        found = smaller(found, y)
+    return found
