@@ -1,18 +1,17 @@
 """Which contacts and stops may touch in a step, and their rows.
 
-A contact closes in a step at the speed
+A contact with the normal velocity sigma_N closes too fast in a step if
 
     r = sigma_N + phi / h
 
-or more, where sigma_N is its normal velocity after the free motion: it needs an impulse if r is negative, unless other
-impulses move it. These change velocities about as fast as they stop what approaches. So a contact is near, and takes
-part in the problem, if r is below
+is negative. It is near, and takes part in the problem, if r is less than
 
-    1 m/s + 4 max(-r over all contacts)
+    1 m/s - 4 min(r over all contacts, 0)      for r at the start of the step
 
-Stops are near below ten times as much, in rad/s: as if a contact had a lever of 0.1 m. Nothing is computed for the
-others (`Tree.when`). After the step, `missed` tests that none of them would have needed an impulse: otherwise its
-speed is part of the residual.
+by the velocities at the start or by those of the free motion: impulses change velocities by about as much as they stop,
+and where contacts only press, velocities stay about as they were. Stops are near below ten times as much, in rad/s: as
+if a contact had a lever of 0.1 m. Nothing is computed for the others (`Tree.when`). After the step, `missed` tests that
+none of them would have needed an impulse: otherwise its speed is part of the residual.
 """
 
 from __future__ import annotations
@@ -39,9 +38,13 @@ _SLOW = 0.01
 """Contacts that approach more slowly than this, in m/s, do not bounce: they would never come to rest."""
 _MARGIN = 1.0
 _GAIN = 4.0
-"""A contact is near below this speed, plus so many times the largest speed at which one closes too fast."""
+"""A contact is near below this speed, plus so many times the largest speed by which one closes too fast."""
 _LEVER = 0.1
 """The lever, in m, by which speeds of stops are compared with those of contacts."""
+
+
+Speed = Callable[[Joints, Any], Scalar]
+"""A function of the velocities of joints and bodies."""
 
 
 class Candidates:
@@ -49,10 +52,10 @@ class Candidates:
 
     def __init__(self, tree: Tree, contacts: Contacts, gains: Gains, tied: Eliminated, h: Scalar) -> None:
         self._tree, self._contacts, self._gains, self._tied, self._h = tree, contacts, gains, tied, h
-        self._speeds: list[Scalar] = []
-        """r of each row, the smallest of its points."""
+        self._speeds: list[tuple[Scalar, Scalar]] = []
+        """r of each row, the smallest of its points, by velocities after the free motion and before it."""
         self._builders: list[Callable[[], Row]] = []
-        self._after: list[Callable[[Joints, Field[Motion]], Scalar]] = []
+        self._after: list[Speed] = []
         """r of each row, from velocities after the step."""
         self.depth: Scalar = 0.0
         """The deepest penetration."""
@@ -70,18 +73,16 @@ class Candidates:
         for members in _plates(contacts):
             here = [touches[k] for k in members]
 
-            def speed(_: Joints, V: Field[Motion], here: Sequence[Touch] = here) -> Scalar:
+            def speed(_: Joints, V: Any, here: Sequence[Touch] = here) -> Scalar:
                 return _least([_along(at, V, 2)[0] + at.gap * (1.0 / self._h) for at in here])
 
             def row(members: Sequence[int] = members, here: Sequence[Touch] = here) -> Row:
                 return self._contact_row(members, here, (after, before), surfaces)
 
-            self._add(speed(velocities[0], after), row, speed)
+            self._add((speed(velocities[0], after), speed(velocities[1], before)), row, speed)
 
-    def _add(
-        self, speed: Scalar, row: Callable[[], Row], after: Callable[[Joints, Field[Motion]], Scalar]
-    ) -> None:
-        self._speeds.append(speed)
+    def _add(self, speeds: tuple[Scalar, Scalar], row: Callable[[], Row], after: Speed) -> None:
+        self._speeds.append(speeds)
         self._builders.append(row)
         self._after.append(after)
 
@@ -151,7 +152,7 @@ class Candidates:
             side, gap = where_less(above, below, 1.0, -1.0), smaller(above, below)
 
             def speed(
-                v: Joints, _: Field[Motion] | None, i: Index = i, side: Scalar = side, gap: Scalar = gap
+                v: Joints, _: Any, i: Index = i, side: Scalar = side, gap: Scalar = gap
             ) -> Scalar:
                 return _LEVER * (side * v[i][0] + gap * (1.0 / self._h))
 
@@ -160,16 +161,17 @@ class Candidates:
                 link, freed = self._tied.linked(self._walked(1, (), {i.key: side}), free)
                 return Row.of(freed, before, [Point(at, self._bias(gap), gap, 0.0)], link, joint=i.key)
 
-            self._add(speed(velocities[0], None), row, speed)
+            self._add((speed(velocities[0], None), speed(velocities[1], None)), row, speed)
 
     # ---- the problem
 
     def problem(self) -> Problem:
         """Return the problem of the rows that are near."""
-        contacts, fastest = self._contacts, _least([0.0, *self._speeds])
+        contacts = self._contacts
         near: list[Scalar] = [1.0] * len(self._speeds)
         if not contacts.smooth:  # smoothed contacts push at any distance
-            near = [where_less(_MARGIN - _GAIN * fastest, r, 0.0, 1.0) for r in self._speeds]
+            limit = _MARGIN - _GAIN * _least([0.0, *(before for _, before in self._speeds)])
+            near = [where_less(limit, smaller(*speeds), 0.0, 1.0) for speeds in self._speeds]
         rows = [guarded(self._tree, flag, build) for flag, build in zip(near, self._builders, strict=True)]
         return Problem(self._tree, rows, near, self._tied.channels, contacts.smooth, contacts.settled)
 
@@ -178,17 +180,32 @@ class Candidates:
         if self._contacts.smooth:
             return residual
         some: Scalar = 0.0
-        all_: Scalar = 1.0
         for flag in near:
-            some, all_ = larger(some, flag), smaller(all_, flag)
+            some = larger(some, flag)
+        stops = len(near) - len(self._contacts.limited)
+        for flags, speeds, moves in (
+            (near[:stops], self._after[:stops], self._body_velocities),
+            (near[stops:], self._after[stops:], None),
+        ):
+            residual = self._missed_of(flags, speeds, moves, some, moved, residual)
+        return residual
+
+    def _missed_of(
+        self, flags: Sequence[Scalar], speeds: Sequence[Speed], moves: Callable[[Joints], Field[Motion]] | None,
+        some: Scalar, moved: Joints, residual: Scalar,
+    ) -> Scalar:  # fmt: skip
+        """Return the residual with those of contacts or of stops, if some rows are near and some of these are far."""
+        every: Scalar = 1.0
+        for flag in flags:
+            every = smaller(every, flag)
 
         def tested() -> list[Scalar]:
-            V, found = self._body_velocities(moved), residual
-            for flag, after in zip(near, self._after, strict=True):
-                found = larger(found, where_less(flag, 0.5, 0.0 - after(moved, V), 0.0))
+            V, found = None if moves is None else moves(moved), residual
+            for flag, speed in zip(flags, speeds, strict=True):
+                found = larger(found, where_less(flag, 0.5, 0.0 - speed(moved, V), 0.0))
             return [found]
 
-        return self._tree.when(where_less(all_, 0.5, some, 0.0), tested, [residual])[0]
+        return self._tree.when(where_less(every, 0.5, some, 0.0), tested, [residual])[0]
 
 
 def _plates(contacts: Contacts) -> list[list[int]]:

@@ -77,10 +77,11 @@ class Problem:
         for c, x in zip(places, self.tree.when(flag, compute, [s[c] for c in places]), strict=True):
             s[c] = x
 
-    def solved(self, p: Sequence[Scalar], sweeps: int) -> list[Scalar]:
-        """Return the impulses after so many sweeps, or when they settle.
+    def solved(self, p: Sequence[Scalar], sweeps: int) -> tuple[list[Scalar], list[Scalar]]:
+        """Return impulses and channels after so many sweeps, or when they settle.
 
-        With plates, sweeps end at the first error of a plate. Then `polished` follows each third sweep.
+        With plates, sweeps end at the first error of a plate. Then `polished` follows each third sweep, unless all
+        plates are far.
         """
         p, n = list(p), len(p)
         for near, row in zip(self.near, self.rows, strict=True):
@@ -92,7 +93,7 @@ class Problem:
         def several(x: Sequence[Scalar]) -> list[Scalar]:
             state = list(x[:n]), list(x[n:-1]), 0.0
             for _ in range(_SWEEPS):
-                state = self._swept(*state, self.near)
+                state = self._swept(*state, with_plates)
             p, s = self.polished(state[0], state[1])
             return [*p, *s, state[2] + self._error_of_plates(p, s)]
 
@@ -101,7 +102,12 @@ class Problem:
             return [*p, *s, change]
 
         if not self.plates:
-            return list(self.tree.repeat(sweeps, swept, start, changes))[:n]
+            x = self.tree.repeat(sweeps, swept, start, changes)
+            return list(x[:n]), list(x[n:-1])
+        some: Scalar = 0.0
+        for near, _ in self.plates:
+            some = larger(some, near)
+        with_plates = [where_less(0.5, some, near, 0.0) for near in self.near]
 
         def until_error(x: Sequence[Scalar]) -> list[Scalar]:
             *x, ended = x
@@ -115,7 +121,8 @@ class Problem:
             return where_less(0.5, new[-1], 0.0, new[-2])
 
         *x, _ = self.tree.repeat(sweeps, until_error, [*start, 0.0], ends if self.settled else None)
-        return list(self.tree.repeat(-(-sweeps // _SWEEPS), several, x, changes, x[-1]))[:n]
+        x = self.tree.repeat(-(-sweeps // _SWEEPS), several, x, changes, where_less(0.5, some, x[-1], 0.0))
+        return list(x[:n]), list(x[n:-1])
 
     def sweep(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Solve for the impulses of each row in turn, while the others stay."""
@@ -262,12 +269,13 @@ class Problem:
                     directions[k : k + 3] = _axes(k, direction(z[0], z[1]))
         return found, directions
 
-    def certified(self, p: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar]]:
+    def certified(
+        self, p: Sequence[Scalar], s: Sequence[Scalar]
+    ) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar]]:
         """Return impulses, channels, and the largest residual and the work.
 
         Impulses that are not solved for are made smaller where they would add energy.
         """
-        s = self.channels(p)
         sums: list[Scalar] = [0.0] * 4
         for near, row in zip(self.near, self.rows, strict=True):
 

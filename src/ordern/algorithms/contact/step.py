@@ -36,6 +36,7 @@ from ..method_limits import no_loops_with_couplings
 from ..registry import Port, algorithm, question
 from .candidates import Candidates
 from .cone import larger
+from .problem import Problem
 from .ties import Ties
 
 __all__ = ["gauss_seidel"]
@@ -77,7 +78,7 @@ def gauss_seidel(
     found.add_stops(q, (v, qd), (lower, upper))
     problem = found.problem()
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
-    p, s, (residual, work) = problem.certified(tree.root(lambda: problem.solved(p, contacts.sweeps), problem.law))
+    p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts.sweeps))
     moved = tied.moved(v, s)
     residual = found.missed(problem.near, moved, residual)
 
@@ -91,6 +92,20 @@ def gauss_seidel(
     m = 3 * contacts.blocks
     certificate = (larger(residual, rate), larger(found.depth, gap), work)
     return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), certificate)
+
+
+def _solved(
+    tree: Tree, problem: Problem, start: Sequence[Scalar], sweeps: int
+) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    """Return impulses and channels; derivatives are those of the law."""
+    found: list[Sequence[Scalar]] = []
+
+    def solve() -> Sequence[Scalar]:
+        found.extend(problem.solved(start, sweeps))
+        return found[0]
+
+    p = tree.root(solve, problem.law)
+    return p, found[1] if tree.differentiating is None else problem.channels(p)
 
 
 def _by_joint(tree: Tree, limited: Sequence[int], p: Sequence[Scalar]) -> Output:

@@ -147,12 +147,13 @@ class RepeatingTree(ConcreteTree):
         self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
         change: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar] | None = None, first: Scalar = 1.0,
     ) -> Any:  # fmt: skip
-        """Trace a function once, as a loop; as often as it is applied if that is once or twice, or within a loop.
+        """Trace a function once, as a loop; as often as it is applied if that is once or twice for sure, or within a loop.
 
         Derivatives stop at loops. So a function is a loop only where these do not go through it (see `Tree.root`).
         """
         code = self.code
-        if self._here != Section() or count < 3 or not start or self._differentiated:
+        short = count < 3 and change is None
+        if self._here != Section() or short or not start or self._differentiated:
             return super().repeat(count, step, start)
         number = len(code.loops)
         code.loops.append(Repeat(count, (), ()))

@@ -165,7 +165,7 @@ def complementary(G: Array, free: Array, laws: Sequence[tuple[bool, float, float
     for sweep in range(_SWEEPS if at else 0):
         p = problem.sweep(p)
         if sweep % 5 == 4:
-            residual = float(problem.certified(p)[2][0])
+            residual = float(problem.certified(p, problem.channels(p))[2][0])
             if residual <= _SOLVED * limit:
                 break
     if not residual <= _ACCEPTED * limit:
