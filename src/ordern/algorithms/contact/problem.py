@@ -17,6 +17,7 @@ contacts push at a distance, and gradients know of them before they touch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ...graph import Scalar, sqrt, where_less
 from ...model import Direct
@@ -27,7 +28,7 @@ from .moments import moment_residual, projected_moments, solved_with_moments
 from .plate import Numbers, Plate, Point, projected
 from .rows import Response, Row
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "State"]
 
 _UNSOLVED = 1e-3
 """Steps with a larger residual, in m/s, may not add energy."""
@@ -38,8 +39,38 @@ _SWEEPS = 3
 _STEPS = 2
 """Steps of Newton's method after them."""
 
-State = tuple[list[Scalar], list[Scalar], Scalar]
-"""Impulses, channels, and how much they changed as velocities, squared, relative to a change that does not matter."""
+_PERIOD = 5
+"""After so many sweeps, impulses are extrapolated."""
+_LEAST, _MOST = 0.2, 0.95
+"""The ratios of changes between which they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The numbers that sweeps change."""
+
+    p: list[Scalar]
+    """Impulses."""
+    s: list[Scalar]
+    """Channels."""
+    d: list[Scalar]
+    """The last changes of the impulses."""
+    change: Scalar = 0.0
+    """Their size as velocities, squared, relative to a change that does not matter."""
+    overlap: Scalar = 0.0
+    """Their product with the changes before them, in the same measure."""
+    turn: Scalar = 0.0
+    """Sweeps since the last extrapolation."""
+
+    @property
+    def numbers(self) -> list[Scalar]:
+        """All numbers, the change last."""
+        return [*self.p, *self.s, *self.d, self.turn, self.change]
+
+    @classmethod
+    def of(cls, x: Sequence[Scalar], n: int) -> State:
+        """Return the state of n impulses from its numbers."""
+        return cls(list(x[:n]), list(x[n : -n - 2]), list(x[-n - 2 : -2]), x[-1], 0.0, x[-2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +105,7 @@ class Problem:
     def _update(self, flag: Scalar, row: Row, s: list[Scalar], compute: Callable[[], Sequence[Scalar]]) -> None:
         """Change the channels of a row where a flag is 1."""
         places = row.link.channels
-        for c, x in zip(places, self.tree.when(flag, compute, [s[c] for c in places]), strict=True):
-            s[c] = x
+        _put(s, places, self.tree.when(flag, compute, [s[c] for c in places]))
 
     def solved(self, p: Sequence[Scalar], sweeps: int) -> tuple[list[Scalar], list[Scalar]]:
         """Return impulses and channels after so many sweeps, or when they settle.
@@ -87,75 +117,107 @@ class Problem:
         for near, row in zip(self.near, self.rows, strict=True):
             for k in row.places:
                 p[k] = where_less(0.5, near, p[k], 0.0)
-        start = [*p, *self.channels(p), 1.0]
+        start = State(p, self.channels(p), [0.0] * n, 1.0).numbers
         changes = (lambda _, new: new[-1]) if self.settled else None
 
-        def several(x: Sequence[Scalar]) -> list[Scalar]:
-            state = list(x[:n]), list(x[n:-1]), 0.0
-            for _ in range(_SWEEPS):
-                state = self._swept(*state, with_plates)
-            p, s = self.polished(state[0], state[1])
-            return [*p, *s, state[2] + self._error_of_plates(p, s)]
-
         def swept(x: Sequence[Scalar]) -> list[Scalar]:
-            p, s, change = self._swept(list(x[:n]), list(x[n:-1]), 0.0, self.near)
-            return [*p, *s, change]
+            return self._extrapolated(State.of(x, n), self.near).numbers
 
         if not self.plates:
-            x = self.tree.repeat(sweeps, swept, start, changes)
-            return list(x[:n]), list(x[n:-1])
+            end = State.of(self.tree.repeat(sweeps, swept, start, changes), n)
+            return end.p, end.s
         some: Scalar = 0.0
         for near, _ in self.plates:
             some = larger(some, near)
         with_plates = [where_less(0.5, some, near, 0.0) for near in self.near]
 
+        def several(x: Sequence[Scalar]) -> list[Scalar]:
+            state, change = State.of(x, n), 0.0
+            for _ in range(_SWEEPS):
+                state = self._swept(state, with_plates)
+                change = change + state.change
+            p, s = self.polished(state.p, state.s)
+            return State(p, s, state.d, change + self._error_of_plates(p, s)).numbers
+
         def until_error(x: Sequence[Scalar]) -> list[Scalar]:
             *x, ended = x
             going = [where_less(ended, 0.5, near, 0.0) for near in self.near]
-            p, s, change = self._swept(list(x[:n]), list(x[n:-1]), 0.0, going)
-            error = self._error_of_plates(p, s)
+            new = self._extrapolated(State.of(x, n), going)
+            error = self._error_of_plates(new.p, new.s)
             now = where_less(ended, 0.5, where_less(1.0, error, 1.0, 0.0), 1.0)
-            return [*p, *s, change + error, now]
+            return [*replace(new, change=new.change + error).numbers, now]
 
         def ends(_: Sequence[Scalar], new: Sequence[Scalar]) -> Scalar:
             return where_less(0.5, new[-1], 0.0, new[-2])
 
         *x, _ = self.tree.repeat(sweeps, until_error, [*start, 0.0], ends if self.settled else None)
         x = self.tree.repeat(-(-sweeps // _SWEEPS), several, x, changes, where_less(0.5, some, x[-1], 0.0))
-        return list(x[:n]), list(x[n:-1])
+        end = State.of(x, n)
+        return end.p, end.s
 
     def sweep(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Solve for the impulses of each row in turn, while the others stay."""
-        return self._swept(list(p), self.channels(p), 0.0, self.near)[0]
+        return self._swept(State(list(p), self.channels(p), [0.0] * len(p)), self.near).p
 
-    def _swept(self, p: list[Scalar], s: list[Scalar], change: Scalar, near: Sequence[Scalar]) -> State:
+    def _swept(self, x: State, near: Sequence[Scalar]) -> State:
         """Solve for the impulses of each row in turn."""
+        p, s, d = list(x.p), list(x.s), list(x.d)
+        sums: list[Scalar] = [0.0, 0.0]
+        for flag, row in zip(near, self.rows, strict=True):
+            places, channels = row.places, row.link.channels
+            n, m = len(places), len(channels)
+
+            def turn(row: Row = row, sums: Sequence[Scalar] = sums) -> list[Scalar]:
+                new, f, weights = self._turned(row, row.velocity(s), p)
+                moved = [x - p[k] for x, k in zip(new, row.places, strict=True)]
+                by = [w * x for w, x in zip(weights, moved, strict=True)]
+                change, overlap = dot(by, moved), dot(by, [d[k] for k in row.places])
+                return [*new, *row.pushed(s, f), *moved, sums[0] + change, sums[1] + overlap]
+
+            before = [*(p[k] for k in places), *(s[c] for c in channels), *(d[k] for k in places), *sums]
+            found = self.tree.when(flag, turn, before)
+            _put(p, places, found[:n])
+            _put(s, channels, found[n : n + m])
+            _put(d, places, found[n + m : -2])
+            sums = found[-2:]
+        return State(p, s, d, sums[0], sums[1], x.turn)
+
+    def _extrapolated(self, x: State, near: Sequence[Scalar]) -> State:
+        """Take a sweep; after several, go on to where the changes would end if each were the same part of the last."""
+        new = self._swept(x, near)
+        ratio = new.overlap / larger(x.change, 1e-30)
+        due = where_less(x.turn, _PERIOD - 1.5, 0.0, where_less(ratio, _MOST, where_less(_LEAST, ratio, 1.0, 0.0), 0.0))
+        far = where_less(0.5, due, ratio / (1.0 - smaller(ratio, _MOST)), 0.0)
+        p, s = list(new.p), list(new.s)
         for flag, row in zip(near, self.rows, strict=True):
             places, channels = row.places, row.link.channels
 
-            def turn(row: Row = row, change: Scalar = change) -> list[Scalar]:
-                new, f, moved = self._turned(row, row.velocity(s), p)
-                return [*new, *row.pushed(s, f), change + moved]
+            def moved(row: Row = row) -> list[Scalar]:
+                step = [far * x for x in new.d]
+                return [*(p[k] + step[k] for k in row.places), *row.pushed(s, row.impulse(step))]
 
-            before = [*(p[k] for k in places), *(s[c] for c in channels), change]
-            *found, change = self.tree.when(flag, turn, before)
-            for k, x in zip(places, found, strict=False):
-                p[k] = x
-            for c, x in zip(channels, found[len(places) :], strict=True):
-                s[c] = x
-        return p, s, change
+            before = [*(p[k] for k in places), *(s[c] for c in channels)]
+            found = self.tree.when(where_less(0.5, due, flag, 0.0), moved, before)
+            _put(p, places, found[: len(places)])
+            _put(s, channels, found[len(places) :])
+        return replace(new, p=p, s=s, turn=where_less(0.5, due, 0.0, x.turn + 1.0))
 
-    def _turned(self, row: Row, u: Numbers, p: Sequence[Scalar]) -> tuple[list[Scalar], Sequence[Scalar], Scalar]:
-        """Return the next impulses of a row that moves at u, the change along its rows, and how much it changed."""
-        rate = 1.0 / self.settled**2 if self.settled else 0.0
+    def _turned(
+        self, row: Row, u: Numbers, p: Sequence[Scalar]
+    ) -> tuple[list[Scalar], Sequence[Scalar], list[Scalar]]:
+        """Return the next impulses of a row that moves at u, the change along its rows, and weights of their changes.
+
+        The weights make velocities of changes, relative to one that does not matter. Those of impulses of a plate are
+        zero: these may change for ever while its motion does not.
+        """
+        rate = 1.0 / (self.settled or 1.0) ** 2
         if row.joint >= 0:
             (point,), g = row.points, row.own[0][0]
             new = self._stopped(p[point.at] - (u[0] + point.bias) / g, g)
-            change = new - p[point.at]
-            return [new], [change], change * change * (g * g * rate)
+            return [new], [new - p[point.at]], [g * g * rate]
         found: list[Scalar] = []
+        weights: list[Scalar] = []
         f: list[Scalar] = [0.0] * len(row.free)
-        total: Scalar = 0.0
         for point, response in zip(row.points, row.responses, strict=True):
             old = point.impulse(p)
             if point.moment >= 0:
@@ -163,17 +225,18 @@ class Problem:
                 spin = [x - y for x, y in zip(moments, point.moments(p), strict=True)]
                 u = tuple(x + dot(spin, a[3:6]) for x, a in zip(u, row.own, strict=True))
                 f[3:] = [x + y for x, y in zip(f[3:], spin, strict=True)]
-                g = (row.own[3][3] + row.own[4][4] + row.own[5][5]) * (1.0 / 3.0)
-                total = total + dot(spin, spin) * (g * g * rate)
             else:
                 new, moments = self._one(response, point, u, old), ()
             change: Vector3 = new[0] - old[0], new[1] - old[1], new[2] - old[2]
             u = tuple(x + dot(change, c) for x, c in zip(u, zip(*response.columns, strict=True), strict=True))
             f = [x + y for x, y in zip(f, point.wrench(change)[: len(f)], strict=True)]
             found += [*new, *moments]
-            if row.newton is None or self.smooth:  # impulses of a plate may change for ever while its motion does not
-                total = total + dot(change, change) * (response.scale * response.scale * rate)
-        return found, f, total
+            weight = response.scale * response.scale * rate if row.newton is None or self.smooth else 0.0
+            weights += [weight] * 3
+            if moments:
+                g = (row.own[3][3] + row.own[4][4] + row.own[5][5]) * (1.0 / 3.0)
+                weights += [g * g * rate] * 3
+        return found, f, weights
 
     def _one(self, response: Response, point: Point, u: Numbers, old: Vector3) -> Vector3:
         """Return the next impulse of a point of a row that moves at u."""
@@ -206,10 +269,8 @@ class Problem:
                 places = [point.at + k for point in row.points for k in range(3)]
                 before = [*(new[k] for k in places), *(t[c] for c in row.link.channels)]
                 found = self.tree.when(near, stepped, before)
-                for k, x in zip(places, found, strict=False):
-                    new[k] = x
-                for c, x in zip(row.link.channels, found[len(places) :], strict=True):
-                    t[c] = x
+                _put(new, places, found[: len(places)])
+                _put(t, row.link.channels, found[len(places) :])
         worse = where_less(self._error_of_plates(new, t), self._error_of_plates(p, s), 0.0, 1.0)
 
         def kept(old: Sequence[Scalar], new: Sequence[Scalar]) -> list[Scalar]:
@@ -314,6 +375,12 @@ class Problem:
         if point.moment < 0:
             return found
         return larger(found, moment_residual(row.own, point, u, impulse, point.moments(p)))
+
+
+def _put(x: list[Scalar], places: Sequence[int], numbers: Sequence[Scalar]) -> None:
+    """Set the numbers at some places."""
+    for k, y in zip(places, numbers, strict=True):
+        x[k] = y
 
 
 def _plate(row: Row, centres: Sequence[Scalar]) -> Plate:
