@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...graph import Scalar, where_less
-from ...model import Field, Index, Joints, Tree, Values
+from ...model import Field, Index, Joints, Output, Tree, Values
 from ...model.contacts import Contacts
 from ...spatial import Force, Forces, Freedoms, Motion, Pose
 from ..binding import Gains, PerColumn
@@ -29,7 +29,7 @@ from .cone import larger, smaller
 from .geometry import Touch, plate, touch, with_moments
 from .plate import Point
 from .problem import Problem
-from .rows import Row, guarded
+from .rows import Row, dense_rows, guarded
 from .ties import Eliminated
 
 __all__ = ["Candidates"]
@@ -39,6 +39,7 @@ _SLOW = 0.01
 _MARGIN = 1.0
 _GAIN = 4.0
 """A contact is near below this speed, plus so many times the largest speed by which one closes too fast."""
+_FEW = 4
 _LEVER = 0.1
 """The lever, in m, by which speeds of stops are compared with those of contacts."""
 
@@ -57,6 +58,7 @@ class Candidates:
         self._builders: list[Callable[[], Row]] = []
         self._after: list[Speed] = []
         """r of each row, from velocities after the step."""
+        self._joints: Problem | None = None
         self.depth: Scalar = 0.0
         """The deepest penetration."""
 
@@ -172,8 +174,18 @@ class Candidates:
         if not contacts.smooth:  # smoothed contacts push at any distance
             limit = _MARGIN - _GAIN * _least([0.0, *(before for _, before in self._speeds)])
             near = [where_less(limit, smaller(*speeds), 0.0, 1.0) for speeds in self._speeds]
-        rows = [guarded(self._tree, flag, build) for flag, build in zip(near, self._builders, strict=True)]
-        return Problem(self._tree, rows, near, self._tied.channels, contacts.smooth, contacts.settled)
+        if len(near) <= _FEW:
+            self._joints = Problem(self._tree, [build() for build in self._builders], near, self._tied.channels)
+            rows = dense_rows(self._joints.rows)
+            count = sum(len(row.free) for row in rows)
+        else:
+            rows = [guarded(self._tree, flag, build) for flag, build in zip(near, self._builders, strict=True)]
+            count = self._tied.channels
+        return Problem(self._tree, rows, near, count, contacts.smooth, contacts.settled)
+
+    def moved(self, v: Joints, p: Sequence[Scalar], s: Sequence[Scalar]) -> Output:
+        """Return velocities after impulses with their channels."""
+        return self._tied.moved(v, s if self._joints is None else self._joints.channels(p))
 
     def missed(self, near: Sequence[Scalar], moved: Joints, residual: Scalar) -> Scalar:
         """Return the residual with the speeds at which rows that were left out close too fast after the step."""

@@ -30,7 +30,7 @@ methods, 1991; A. M. Castro et al., An unconstrained convex formulation of compl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...graph import Scalar, sqrt, where_less
 from ...records import dataclass
@@ -68,11 +68,11 @@ class Point:
     rolling: float = 0.0
     """By these lengths, the normal impulse limits the moments: see `moments`."""
 
-    def impulse(self, p: Sequence[Scalar]) -> Vector3:
+    def impulse(self, p: Sequence[Scalar] | Mapping[int, Scalar]) -> Vector3:
         """Return its impulse among all."""
         return p[self.at], p[self.at + 1], p[self.at + 2]
 
-    def moments(self, p: Sequence[Scalar]) -> Vector3:
+    def moments(self, p: Sequence[Scalar] | Mapping[int, Scalar]) -> Vector3:
         """Return its moments among all impulses."""
         k = self.moment
         return (0.0, 0.0, 0.0) if k < 0 else (p[k], p[k + 1], p[k + 2])

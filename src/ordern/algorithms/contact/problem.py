@@ -171,8 +171,10 @@ class Problem:
                 new, f, weights = self._turned(row, row.velocity(s), p)
                 moved = [x - p[k] for x, k in zip(new, row.places, strict=True)]
                 by = [w * x for w, x in zip(weights, moved, strict=True)]
-                change, overlap = dot(by, moved), dot(by, [d[k] for k in row.places])
-                return [*new, *row.pushed(s, f), *moved, sums[0] + change, sums[1] + overlap]
+                old = [d[k] for k in row.places]
+                if not self._alone(row):  # nothing is extrapolated
+                    return [*new, *row.pushed(s, f), *old, sums[0] + dot(by, moved), sums[1]]
+                return [*new, *row.pushed(s, f), *moved, sums[0] + dot(by, moved), sums[1] + dot(by, old)]
 
             before = [*(p[k] for k in places), *(s[c] for c in channels), *(d[k] for k in places), *sums]
             found = self.tree.when(flag, turn, before)
@@ -188,19 +190,27 @@ class Problem:
         ratio = new.overlap / larger(x.change, 1e-30)
         due = where_less(x.turn, _PERIOD - 1.5, 0.0, where_less(ratio, _MOST, where_less(_LEAST, ratio, 1.0, 0.0), 0.0))
         far = where_less(0.5, due, ratio / (1.0 - smaller(ratio, _MOST)), 0.0)
-        p, s = list(new.p), list(new.s)
-        for flag, row in zip(near, self.rows, strict=True):
-            places, channels = row.places, row.link.channels
 
-            def moved(row: Row = row) -> list[Scalar]:
-                step = [far * x for x in new.d]
-                return [*(p[k] + step[k] for k in row.places), *row.pushed(s, row.impulse(step))]
+        def ahead() -> list[Scalar]:
+            p, s = list(new.p), list(new.s)
+            for flag, row in zip(near, self.rows, strict=True):
+                if not self._alone(row):
+                    continue
+                step = {k: far * new.d[k] for k in row.places}
+                for x, places, there in (
+                    (p, row.places, [p[k] + y for k, y in step.items()]),
+                    (s, row.link.channels, row.pushed(s, row.impulse(step))),
+                ):  # numbers of a row that is far are not known
+                    _put(x, places, [where_less(0.5, flag, b, x[k]) for k, b in zip(places, there, strict=True)])
+            return [*p, *s]
 
-            before = [*(p[k] for k in places), *(s[c] for c in channels)]
-            found = self.tree.when(where_less(0.5, due, flag, 0.0), moved, before)
-            _put(p, places, found[: len(places)])
-            _put(s, channels, found[len(places) :])
+        found = self.tree.when(due, ahead, [*new.p, *new.s])
+        p, s = found[: len(new.p)], found[len(new.p) :]
         return replace(new, p=p, s=s, turn=where_less(0.5, due, 0.0, x.turn + 1.0))
+
+    def _alone(self, row: Row) -> bool:
+        """Return True if sweeps alone solve for a row."""
+        return row.newton is None or bool(self.smooth)
 
     def _turned(
         self, row: Row, u: Numbers, p: Sequence[Scalar]
@@ -231,7 +241,7 @@ class Problem:
             u = tuple(x + dot(change, c) for x, c in zip(u, zip(*response.columns, strict=True), strict=True))
             f = [x + y for x, y in zip(f, point.wrench(change)[: len(f)], strict=True)]
             found += [*new, *moments]
-            weight = response.scale * response.scale * rate if row.newton is None or self.smooth else 0.0
+            weight = response.scale * response.scale * rate if self._alone(row) else 0.0
             weights += [weight] * 3
             if moments:
                 g = (row.own[3][3] + row.own[4][4] + row.own[5][5]) * (1.0 / 3.0)

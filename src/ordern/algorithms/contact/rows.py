@@ -11,8 +11,8 @@ many contacts has work for those that touch. Loops add channels: see `ties`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from ...graph import Scalar
@@ -103,7 +103,7 @@ class Row:
         starts = [x for point in self.points for x in (point.at, point.moment) if x >= 0]
         return [start + k for start in starts for k in range(3)]
 
-    def impulse(self, p: Sequence[Scalar]) -> Numbers:
+    def impulse(self, p: Sequence[Scalar] | Mapping[int, Scalar]) -> Numbers:
         """Return the impulse along the rows, from those of all points."""
         if self.joint >= 0:
             return (p[self.points[0].at],)
@@ -127,6 +127,26 @@ class Row:
         for x, into in zip(f, self.link.into, strict=True):
             found = [y + x * z for y, z in zip(found, into, strict=True)]
         return found
+
+
+def dense_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the same rows with each other's impulses as channels, by the whole matrix G."""
+    links = [row.link for row in rows for _ in row.free]
+    within = [k for row in rows for k in range(len(row.free))]
+    n = len(links)
+    G: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    for r in range(n):
+        out = dict(zip(links[r].channels, links[r].out[within[r]], strict=True))
+        for c in range(r + 1):
+            for channel, x in zip(links[c].channels, links[c].into[within[c]], strict=True):
+                if channel in out:
+                    G[r][c] = G[r][c] + out[channel] * x
+            G[c][r] = G[r][c]
+    found, at = [], 0
+    for row in rows:
+        found.append(replace(row, link=Link.dense(G, at, len(row.free))))
+        at += len(row.free)
+    return found
 
 
 def guarded(tree: Direct, flag: Scalar, build: Callable[[], R]) -> R:

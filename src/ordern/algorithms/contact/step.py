@@ -79,7 +79,7 @@ def gauss_seidel(
     problem = found.problem()
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
     p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts.sweeps))
-    moved = tied.moved(v, s)
+    moved = found.moved(v, p, s)
     residual = found.missed(problem.near, moved, residual)
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
