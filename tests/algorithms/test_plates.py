@@ -145,6 +145,8 @@ def test_random_problems(bodies: int) -> None:
     residual, work = problem.certified(*problem.solved(zeros, 30))[2]
     swept = Direct().repeat(30, problem.sweep, zeros)
     assert np.quantile(residual, 0.95) <= 1e-6
-    assert np.quantile(residual, 0.95) <= 1e-2 * np.quantile(problem.certified(swept, problem.channels(swept))[2][0], 0.95)
+    assert np.quantile(residual, 0.95) <= 1e-2 * np.quantile(
+        problem.certified(swept, problem.channels(swept))[2][0], 0.95
+    )
     exact = residual <= 1e-6
     assert (work[exact] <= 1e-6).all()

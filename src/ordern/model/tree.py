@@ -303,7 +303,7 @@ class Tree(Direct, ABC):
         """
         return self.freedoms()
 
-    def clear(self, output: Output) -> None:  # noqa: B027 (where results are made anew for each state they are zero)
+    def clear(self, output: Output) -> None:
         """Set a result to zero, before a text that changes it step by step, or does not set all of it."""
 
     @abstractmethod

@@ -40,6 +40,7 @@ _MARGIN = 1.0
 _GAIN = 4.0
 """A contact is near below this speed, plus so many times the largest speed by which one closes too fast."""
 _FEW = 4
+"""Up to so many rows, the whole matrix G takes less time than channels, though it is computed for all rows."""
 _LEVER = 0.1
 """The lever, in m, by which speeds of stops are compared with those of contacts."""
 
@@ -59,6 +60,7 @@ class Candidates:
         self._after: list[Speed] = []
         """r of each row, from velocities after the step."""
         self._joints: Problem | None = None
+        """The problem with channels at the joints, if the one that is solved has others."""
         self.depth: Scalar = 0.0
         """The deepest penetration."""
 
@@ -109,8 +111,8 @@ class Candidates:
                 bias = where_less(0.0, e, bounce, bias)
             c = contacts.pairs[k]
             points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling))
-        link, free = self._tied.linked(self._walked(len(free), at.loads, {}), free)
-        return Row.of(free, start, points, link)
+        link, freed = self._tied.linked(self._walked(len(free), at.loads, {}), free)
+        return Row.of(freed, start, points, link)
 
     def _bias(self, gap: Scalar) -> Scalar:
         """Return the bias of a normal: a gap may close in the step, and part of a penetration is pushed apart."""
@@ -130,7 +132,7 @@ class Candidates:
     ) -> Values[PerColumn]:
         """Return w = (1 - H psi K) J^T of n rows: forces on bodies, or numbers at joints, are passed on to the base.
 
-            w_i = S_i^T z_i,    z_p += X_i^T (z_i - G_i w_i)
+        w_i = S_i^T z_i,    z_p += X_i^T (z_i - G_i w_i)
         """
         tree, (X, S, G, _) = self._tree, self._gains
         z, w = cleared(tree, Loads(n)), tree.own()
@@ -153,9 +155,7 @@ class Candidates:
             above, below = q[i][0] - limits[0][i][0], limits[1][i][0] - q[i][0]
             side, gap = where_less(above, below, 1.0, -1.0), smaller(above, below)
 
-            def speed(
-                v: Joints, _: Any, i: Index = i, side: Scalar = side, gap: Scalar = gap
-            ) -> Scalar:
+            def speed(v: Joints, _: Any, i: Index = i, side: Scalar = side, gap: Scalar = gap) -> Scalar:
                 return _LEVER * (side * v[i][0] + gap * (1.0 / self._h))
 
             def row(i: Index = i, side: Scalar = side, gap: Scalar = gap, at: int = at) -> Row:

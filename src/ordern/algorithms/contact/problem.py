@@ -7,8 +7,11 @@ A contact with torsional or rolling friction has six, too, and moments after the
 B_i is one for stops and contacts. G acts by way of channels (`rows`), and so is that of the rows which are near: others
 have no impulse, and nothing is computed for them.
 
-A sweep solves for one point or stop after another, while the others stay. Plates with more than two points have fewer
-rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's method follow, plate after plate.
+A sweep solves for one point or stop after another, while the others stay. Once it is clear which of them slip, sweeps
+converge linearly: changes of impulses are d, q d, q^2 d ... with q near 1 where contacts and stops work against each
+other. So every fifth sweep goes on by q / (1 - q) times its change, with the q of the last two sweeps (Aitken). Plates
+with more than two points have fewer rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's
+method follow, plate after plate.
 
 With `smooth`, a speed s, normals satisfy p_N sigma_N = s^2 / G_NN, with both positive, in the place of p_N sigma_N = 0:
 contacts push at a distance, and gradients know of them before they touch.
@@ -16,7 +19,7 @@ contacts push at a distance, and gradients know of them before they touch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...graph import Scalar, sqrt, where_less
@@ -99,13 +102,12 @@ class Problem:
         """Return s, all channels with these impulses."""
         s: list[Scalar] = [0.0] * self.count
         for near, row in zip(self.near, self.rows, strict=True):
-            self._update(near, row, s, lambda row=row: row.pushed(s, row.impulse(p)))
-        return s
 
-    def _update(self, flag: Scalar, row: Row, s: list[Scalar], compute: Callable[[], Sequence[Scalar]]) -> None:
-        """Change the channels of a row where a flag is 1."""
-        places = row.link.channels
-        _put(s, places, self.tree.when(flag, compute, [s[c] for c in places]))
+            def pushed(row: Row = row) -> list[Scalar]:
+                return row.pushed(s, row.impulse(p))
+
+            _put(s, row.link.channels, self.tree.when(near, pushed, [s[c] for c in row.link.channels]))
+        return s
 
     def solved(self, p: Sequence[Scalar], sweeps: int) -> tuple[list[Scalar], list[Scalar]]:
         """Return impulses and channels after so many sweeps, or when they settle.
@@ -197,11 +199,11 @@ class Problem:
                 if not self._alone(row):
                     continue
                 step = {k: far * new.d[k] for k in row.places}
-                for x, places, there in (
+                for old, places, there in (
                     (p, row.places, [p[k] + y for k, y in step.items()]),
                     (s, row.link.channels, row.pushed(s, row.impulse(step))),
                 ):  # numbers of a row that is far are not known
-                    _put(x, places, [where_less(0.5, flag, b, x[k]) for k, b in zip(places, there, strict=True)])
+                    _put(old, places, [where_less(0.5, flag, y, old[k]) for k, y in zip(places, there, strict=True)])
             return [*p, *s]
 
         found = self.tree.when(due, ahead, [*new.p, *new.s])
@@ -212,9 +214,7 @@ class Problem:
         """Return True if sweeps alone solve for a row."""
         return row.newton is None or bool(self.smooth)
 
-    def _turned(
-        self, row: Row, u: Numbers, p: Sequence[Scalar]
-    ) -> tuple[list[Scalar], Sequence[Scalar], list[Scalar]]:
+    def _turned(self, row: Row, u: Numbers, p: Sequence[Scalar]) -> tuple[list[Scalar], Sequence[Scalar], list[Scalar]]:
         """Return the next impulses of a row that moves at u, the change along its rows, and weights of their changes.
 
         The weights make velocities of changes, relative to one that does not matter. Those of impulses of a plate are
@@ -229,14 +229,14 @@ class Problem:
         weights: list[Scalar] = []
         f: list[Scalar] = [0.0] * len(row.free)
         for point, response in zip(row.points, row.responses, strict=True):
-            old = point.impulse(p)
+            old, moments = point.impulse(p), tuple[Scalar, ...]()
             if point.moment >= 0:
                 new, moments = solved_with_moments(row.own, point, u, old, point.moments(p))
                 spin = [x - y for x, y in zip(moments, point.moments(p), strict=True)]
                 u = tuple(x + dot(spin, a[3:6]) for x, a in zip(u, row.own, strict=True))
                 f[3:] = [x + y for x, y in zip(f[3:], spin, strict=True)]
             else:
-                new, moments = self._one(response, point, u, old), ()
+                new = self._one(response, point, u, old)
             change: Vector3 = new[0] - old[0], new[1] - old[1], new[2] - old[2]
             u = tuple(x + dot(change, c) for x, c in zip(u, zip(*response.columns, strict=True), strict=True))
             f = [x + y for x, y in zip(f, point.wrench(change)[: len(f)], strict=True)]

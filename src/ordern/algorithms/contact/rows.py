@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The channels of a row: their places among all, and the numbers of `into` and `out` there, for each of its rows."""
+    """The channels of a row: their places among all, and the numbers of `into` and `out` there."""
 
     channels: tuple[int, ...]
     into: Rows

@@ -116,7 +116,9 @@ class Eliminated:
         for i, _ in self.ties.tree.outward():
             w = row[i]
             solved = [D[i].solve(x) for x in w]
-            E = [[e + dot(y, x) for e, x in zip(r, self.bound.w[i], strict=True)] for r, y in zip(E, solved, strict=True)]
+            E = [
+                [e + dot(y, x) for e, x in zip(r, self.bound.w[i], strict=True)] for r, y in zip(E, solved, strict=True)
+            ]
             for k in range(len(i.armature)):
                 if any(not isinstance(x[k], float) or x[k] for x in w):  # it is between the row and the base
                     places.append(at + k)

@@ -7,7 +7,7 @@ but where nothing reads an old number after the guard, both share one place, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -113,7 +113,10 @@ class _Writer:
     def _last_readers(self) -> dict[int, int]:
         """Return the last section that reads each leaf of a loop or a guard."""
         found: dict[int, int] = {}
-        reads = [*self.code.uses(), *((s, a) for s, nodes in enumerate(self.staged) for node in nodes for a in node.args)]
+        reads = [
+            *self.code.uses(),
+            *((s, a) for s, nodes in enumerate(self.staged) for node in nodes for a in node.args),
+        ]
         for s, x in reads:
             if isinstance(x, Node):
                 found[x.index] = max(found.get(x.index, -1), s)
@@ -148,7 +151,9 @@ class _Writer:
         """Return the IR text, and the number of vectors in the workspace."""
         chunks = []
         for nodes in self.staged:
-            chunks.append(cut([node for node in nodes if node.args or (node.op == "leaf" and node.index in self.stores)]))
+            chunks.append(
+                cut([node for node in nodes if node.args or (node.op == "leaf" and node.index in self.stores)])
+            )
         starts = [sum(map(len, chunks[:s])) for s in range(len(chunks) + 1)]
         spans = []
         for number in range(len(self.code.loops)):
@@ -174,7 +179,9 @@ class _Writer:
             if isinstance(x, int):
                 e.store(e.load("%ws", x), "%ws", place)
             else:
-                e.store(e.load("%ws", self.place_of(x.data)) if isinstance(x, Node) else e.constant(float(x)), "%ws", place)
+                e.store(
+                    e.load("%ws", self.place_of(x.data)) if isinstance(x, Node) else e.constant(float(x)), "%ws", place
+                )
         return e.text(f"@moved{section}")
 
     def _advance(self, number: int) -> str:
@@ -209,14 +216,13 @@ class _Writer:
                 continue
             loop, last = self.code.loops[number], self.code.span(number)[1]
             settled = self.now[number] + len(loop.start) - 1
-            unsettled: Callable[[], Value] = lambda settled=settled: self._some(b, ws, settled, "oeq")  # type: ignore[misc]
-            with b.if_(unsettled()) if loop.stops else nullcontext(), b.counted(loop.count):
+            with b.if_(self._some(b, ws, settled, "oeq")) if loop.stops else nullcontext(), b.counted(loop.count):
                 for t in range(s, last + 1):
                     run(t)
                 if self.renewed[number]:
                     b.call(f"@renewed{number}", ws, constants)
                 if loop.stops:
-                    b.leave_unless(unsettled())
+                    b.leave_unless(self._some(b, ws, settled, "oeq"))
             s = last + 1
         return b.text("@body")
 

@@ -103,7 +103,9 @@ class RepeatedCode:
     def operations(self) -> int:
         """The operations of one state, if all guards run."""
         work = [len([node for node in nodes if node.args]) for nodes in stages(self)]
-        return sum(n * (self.loops[s.loop].count if s.loop >= 0 else 1) for s, n in zip(self.sections, work, strict=True))
+        return sum(
+            n * (self.loops[s.loop].count if s.loop >= 0 else 1) for s, n in zip(self.sections, work, strict=True)
+        )
 
     @property
     def length(self) -> int:
@@ -147,7 +149,7 @@ class RepeatingTree(ConcreteTree):
         self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
         change: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar] | None = None, first: Scalar = 1.0,
     ) -> Any:  # fmt: skip
-        """Trace a function once, as a loop; as often as it is applied if that is once or twice for sure, or within a loop.
+        """Trace a function once, as a loop; as often as it is applied if that is once or twice, or within a loop.
 
         Derivatives stop at loops. So a function is a loop only where these do not go through it (see `Tree.root`).
         """
