@@ -38,6 +38,8 @@ class _Writer:
         self.init = TextEmitter(target, arguments=("ptr %data", "ptr noalias %ws"))
         self.constants = Constants(target)
         self.staged = stages(code)
+        self._homes = {node.index: s for s, nodes in enumerate(self.staged) for node in nodes}
+        self._loops = {section.guard: section.loop for section in code.sections}
         self.end = layout.scratch
         self.stores: dict[int, list[int]] = {}
         """Places to which numbers are stored when they are known."""
@@ -127,10 +129,10 @@ class _Writer:
         if isinstance(old.data, Changing):
             return (-1 if old.data.after else old.data.loop) == loop
         if isinstance(old.data, Guarded):
-            return next(s.loop for s in self.code.sections if s.guard == old.data.guard) == loop
+            return self._loops[old.data.guard] == loop
         if old.args:  # stored when it is known: that must be in each turn
-            home = next(s for s, nodes in enumerate(self.staged) if any(node is old for node in nodes))
-            assert self.code.sections[home].loop == loop, "a guard in a loop keeps a number from before the loop"
+            home = self.code.sections[self._homes[old.index]]
+            assert home.loop == loop, "a guard in a loop keeps a number from before the loop"
         return False
 
     def _of_loops(self) -> None:

@@ -245,10 +245,11 @@ def trace_repeated(request: Request, layout: Layout, branches: bool = True) -> R
 def stages(code: RepeatedCode) -> list[list[Node]]:
     """Return the nodes of each section, in order."""
     nodes, place = live(code.roots), dict[int, int]()
+    spans = [code.span(loop) for loop in range(len(code.loops))]
     after = {section.guard: s + 1 for s, section in enumerate(code.sections) if section.guard >= 0}
     for node in nodes:  # as early as possible
         if isinstance(node.data, Changing):
-            first, last = code.span(node.data.loop)
+            first, last = spans[node.data.loop]
             place[node.index] = last + 1 if node.data.after else first
         elif isinstance(node.data, Guarded):
             place[node.index] = after[node.data.guard]
