@@ -7,7 +7,9 @@ A contact with torsional or rolling friction has six, too, and moments after the
 B_i is one for stops and contacts. G is that of the rows, which are six for a plate of any number of points.
 
 A sweep solves for one point or stop after another, while the others stay. Plates with more than two points have fewer
-rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's method follow, plate after plate.
+rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's method follow, plate after plate. Plates
+with two points have as many, but those of a foot that is light and turns freely about its ankle tip each other. There
+sweeps take long, too, and `few` is 1.
 
 With `smooth`, a speed s, normals satisfy p_N sigma_N = s^2 / G_NN, with both positive, in the place of p_N sigma_N = 0:
 contacts push at a distance, and gradients know of them before they touch.
@@ -85,6 +87,8 @@ class Problem:
     """The speed s of the smoothed law, p_N sigma_N = s^2 / G_NN; zero for the rigid one."""
     settled: float = 0.0
     """Sweeps may end where they change the velocities of contacts by less, in m/s; zero for all sweeps."""
+    few: int = 2
+    """Plates with more points than this have steps of Newton's method."""
 
     def impulses(self, p: Sequence[Scalar]) -> list[Scalar]:
         """Return f, the impulses along all rows."""
@@ -101,13 +105,13 @@ class Problem:
 
     @property
     def plates(self) -> list[tuple[int, Row]]:
-        """The rows with more points than their six numbers can tell apart, and their places."""
+        """The rows that have steps of Newton's method, and their places."""
         places = [0]
         for row in self.rows:
             places.append(places[-1] + len(row.free))
         if self.smooth:  # normals are unique, so that sweeps suffice
             return []
-        return [(at, row) for at, row in zip(places, self.rows, strict=False) if len(row.points) > 2]
+        return [(at, row) for at, row in zip(places, self.rows, strict=False) if len(row.points) > self.few]
 
     def solved(self, tree: Tree, p: Sequence[Scalar], sweeps: int) -> list[Scalar]:
         """Return the impulses after so many sweeps, or when they settle.

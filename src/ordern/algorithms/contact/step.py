@@ -84,7 +84,8 @@ def gauss_seidel(
     columns = _columns(tree, gains[0], gains[1], rows)
     bound = Binding.of(tree, gains, m + len(ties), lambda i: (*columns(i), *ties.columns(i)))
     tied = ties.eliminated(bound, m, v)
-    problem = Problem(tied.G, tied.freed(rows), contacts.smooth, contacts.settled)
+    few = 1 if ties.loops else 2  # the dynamics of loops cost more than Newton's method on two points
+    problem = Problem(tied.G, tied.freed(rows), contacts.smooth, contacts.settled, few)
     p, certificate = problem.certified(tree.root(lambda: problem.solved(tree, p, contacts.sweeps), problem.law))
     moved = bound.corrected(v, tied.forces(problem.impulses(p))) if p or len(ties) else v
 
