@@ -26,7 +26,7 @@ q0 = robot.assemble(q0, ["root_joint", *(joint.name for leg in joints for joint 
 def angles(d, side):  # of roll, pitch and knee, for a foot at d in the axes of the pelvis
     A, B, y = 0.0528 - 0.5265j, -0.3026 - 0.398j, d[:, 1] - 0.135 * side  # thigh and tarsus, which are parallel; shin
     p = d[:, 0] + 0.049 + 1j * (0.09 - np.hypot(y, d[:, 2]))
-    knee = np.angle(A / B) - np.arccos((abs(p) ** 2 - abs(A) ** 2 - abs(B) ** 2) / abs(2 * A * B))
+    knee = np.angle(A / B) - np.arccos(np.clip((abs(p) ** 2 - abs(A) ** 2 - abs(B) ** 2) / abs(2 * A * B), -1, 1))
     return np.arctan2(y, -d[:, 2]) + 0.006 * side, np.angle(p / (A + np.exp(1j * knee) * B)), knee
 
 
