@@ -14,7 +14,7 @@ from tests.tolerances import CASSIE
 
 EXAMPLE = Path(__file__).parents[2] / "examples/27_cassie.py"
 MOST = (112.5, 112.5, 195.2, 195.2, 45.0)
-"""Torques of the motors of roll, yaw, pitch, knee and foot in N m, by Agility; the file has none."""
+"""Torques of the motors of roll, yaw, pitch, knee and foot in N m, of MuJoCo Menagerie's Cassie; the file has none."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("example_robot_data")]
 

@@ -163,7 +163,7 @@ SAYS = {
     ],
     "27_cassie.py": [
         r"m/s wanted, \[-0\.(2[789]|3\d) +-?0\.0\d* +0\.3\d* +0\.(59|6\d*) +0\.8\d\] m/s found",
-        r"by steps \[1[345] 1[345] 1[345] 1[345] 1[345]\] left, \[1[345] 1[345] 1[345] 1[345] 1[345]\] right",
+        r"in 6 s, by steps \[[ \d]+\] left, \[[ \d]+\] right",
         r"feet rise by [789] cm, torques to 1[34]\d N m, loops open by [34]e-08 m",
         r"residual of 99 % of the states below \de-0[78] m/s",
         r"\b\d{1,3} of 80005 uncertified",
