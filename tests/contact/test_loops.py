@@ -126,7 +126,7 @@ def test_loops_with_mimic_joints_are_refused() -> None:
 
 # Cassie -------------------------------------------------------------------------------------------------------------
 
-FEET = tuple(f"{side}-{end}" for side in ("left", "right") for end in ("toe", "heel"))
+FEET = tuple(f"{side}-{end}" for side in ("left", "right") for end in ("heel", "toe"))
 MOTORS = ("roll-op", "yaw-op", "pitch-op", "knee-op", "foot-op")
 SPRINGS = ("knee-shin-joint", "tarsus-spring-joint")
 
@@ -145,7 +145,7 @@ def cassie(folder: Path) -> tuple[on.Robot, np.ndarray]:
         owner = loaded.bodies[shape.body].name
         if shape.kind == "cylinder" and owner.endswith("foot"):
             axis, at = np.array(shape.placement.rotation[2::3]), np.array(shape.placement.position)
-            for end, sign in (("toe", 0.09), ("heel", -0.09)):
+            for end, sign in (("heel", 0.09), ("toe", -0.09)):
                 builder.frame(f"{owner[:-5]}-{end}", owner, tuple(at + sign * axis))
     robot = builder.build()
     q = robot.neutral()
@@ -183,7 +183,7 @@ def test_cassie_drops_onto_its_feet_and_stands(tmp_path: Path) -> None:
     run = walker.rollout(q, np.zeros(robot.nv), steps=8000, dt=5e-4, feedback=(kp, kd, q), policy=balance, hold=4)
     assert np.abs(robot.loop_residual(run.q)).max() < 5e-8  # of the file's digits: the redundant row of a flat four-bar
     assert np.abs(robot.loop_residual(run.q))[:, :6].max() < 1e-10
-    assert np.percentile(run.certificate.residual, 99) <= 1e-6 and run.uncertified.mean() < 0.01
+    assert np.percentile(run.certificate.residual, 99) <= 1e-7 and run.uncertified.mean() < 2e-3  # by Newton's method
     assert run.certificate.penetration.max() < 1e-4
     assert run.q[-1, 6] > 0.88 and np.abs(run.v[-1]).max() < 0.2
     np.testing.assert_allclose(run.contact_impulses[-1, :, 2].sum() / 5e-4 / 9.81, robot.mass, rtol=0.02)

@@ -44,7 +44,7 @@ _STEPS = 2
 
 _PERIOD = 5
 """After so many sweeps, impulses are extrapolated."""
-_LEAST, _MOST = 0.2, 0.95
+_LEAST, _MOST = 0.2, 0.98
 """The ratios of changes between which they are."""
 
 
