@@ -149,6 +149,16 @@ def placed_frame(model: Model, frame: Frame) -> PlacedFrame:
 class Direct:
     """Iterations and branches of a text, done one by one."""
 
+    differentiating: Callable[..., Sequence[Scalar]] | None = None
+    """Takes the place of solutions of equations while a text is differentiated."""
+    solving: bool = False
+    """True while a solver runs whose iterations are not differentiated."""
+
+    @property
+    def differentiated(self) -> bool:
+        """True if derivatives go through what is computed now."""
+        return self.differentiating is not None and not self.solving
+
     def repeat(
         self, count: int, step: Callable[[Sequence[Scalar]], Sequence[Scalar]], start: Any,
         change: Callable[[Sequence[Scalar], Sequence[Scalar]], Scalar] | None = None, first: Scalar = 1.0,
@@ -185,10 +195,6 @@ class Tree(Direct, ABC):
     """The number of frames in the setting `frames`: the length of arrays with a part for each."""
     runner: Runner | None = None
     """Runs pieces instead of Python."""
-    differentiating: Callable[..., Sequence[Scalar]] | None = None
-    """Takes the place of solutions of equations while a text is differentiated."""
-    solving: bool = False
-    """True while a solver runs whose iterations are not differentiated."""
     zero_array: Callable[[tuple[int, ...]], Any] | None = None
     """Makes the arrays of algorithms that work on all bodies at once; None makes NumPy's."""
 

@@ -189,7 +189,7 @@ class Candidates:
 
     def missed(self, near: Sequence[Scalar], moved: Joints, residual: Scalar) -> Scalar:
         """Return the residual with the speeds at which rows that were left out close too fast after the step."""
-        if self._contacts.smooth:
+        if self._contacts.smooth or self._tree.differentiated:
             return residual
         some: Scalar = 0.0
         for flag in near:

@@ -82,7 +82,7 @@ class Problem:
 
     tree: Direct
     rows: Sequence[Row]
-    near: Sequence[Scalar]
+    flags: Sequence[Scalar]
     """1 for rows that may touch, 0 for others."""
     count: int
     """The number of channels, which are zero without impulses."""
@@ -90,6 +90,11 @@ class Problem:
     """The speed s of the smoothed law, p_N sigma_N = s^2 / G_NN; zero for the rigid one."""
     settled: float = 0.0
     """Sweeps may end where they change the velocities of contacts by less, in m/s; zero for all sweeps."""
+
+    @property
+    def near(self) -> Sequence[Scalar]:
+        """The flags of the rows; for derivatives all are near, which changes nothing and is less to differentiate."""
+        return [1.0] * len(self.rows) if self.tree.differentiated else self.flags
 
     @property
     def plates(self) -> list[tuple[Scalar, Row]]:

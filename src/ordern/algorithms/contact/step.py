@@ -80,7 +80,7 @@ def gauss_seidel(
     p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
     p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts.sweeps))
     moved = found.moved(v, p, s)
-    residual = found.missed(problem.near, moved, residual)
+    residual = found.missed(problem.flags, moved, residual)
 
     def stepped(i: Index) -> tuple[Freedoms, Freedoms]:
         a = (moved[i] - qd[i]) * (1.0 / h) - i.joint.turning_rate(qd[i])

@@ -155,7 +155,7 @@ class RepeatingTree(ConcreteTree):
         """
         code = self.code
         short = count < 3 and change is None
-        if self._here != Section() or short or not start or self._differentiated:
+        if self._here != Section() or short or not start or self.differentiated:
             return super().repeat(count, step, start)
         number = len(code.loops)
         code.loops.append(Repeat(count, (), ()))
@@ -180,7 +180,7 @@ class RepeatingTree(ConcreteTree):
     ) -> list[Scalar]:
         """Trace code as a guard; as straight-line code within a guard, and where derivatives go through it."""
         code, loop = self.code, self._here.loop
-        if not (self.branches and isinstance(flag, Node)) or self._here.guard >= 0 or self._differentiated:
+        if not (self.branches and isinstance(flag, Node)) or self._here.guard >= 0 or self.differentiated:
             return super().when(flag, compute, before)
         if self._settled is not None:
             flag = where_less(self._settled, 0.5, flag, 0.0)
@@ -206,11 +206,6 @@ class RepeatingTree(ConcreteTree):
     def _here(self) -> Section:
         """The section that is traced."""
         return self.code.sections[-1]
-
-    @property
-    def _differentiated(self) -> bool:
-        """True if derivatives go through what is traced."""
-        return self.differentiating is not None and not self.solving
 
     def _keeps(self, x: Scalar, now: Node) -> bool:
         """Return True if guards, which leave states that have settled as they are, made x of a number of the loop."""
