@@ -123,13 +123,17 @@ def _contacts(robot: Robot, motion: Any, keep: AnyArray) -> dict[str, Any]:
     """Return the forces of contacts and their surfaces, if the motion has them."""
     if robot.contacts is None:
         return {}
+    count = len(robot.contacts.pairs)
     try:
         forces = getattr(motion, "contact_forces", None)
     except ArgumentError:  # a rollout of the robot without contacts
         forces = None
+    series = getattr(motion, "extra", {})  # of a simulation
+    own = [series.get(f"force.{c.name}") for c in robot.contacts.pairs]
+    if forces is None and all(x is not None and np.shape(x) == (len(keep), 3) for x in own):
+        forces = np.stack(own, axis=1)
     if forces is None:
         return {}
-    count = len(robot.contacts.pairs)
     found = {"contact_forces": array(forces, (len(keep), count, 3), "motion: contact_forces")[keep]}
     surfaces = getattr(motion, "contact_surfaces", None)
     if surfaces is not None:
