@@ -129,7 +129,7 @@ def _contacts(robot: Robot, motion: Any, keep: AnyArray) -> dict[str, Any]:
     except ArgumentError:  # a rollout of the robot without contacts
         forces = None
     series = getattr(motion, "extra", {})  # of a simulation
-    own = [series.get(f"force.{c.name}") for c in robot.contacts.pairs]
+    own: list[Any] = [series.get(f"force.{c.name}") for c in robot.contacts.pairs]
     if forces is None and all(x is not None and np.shape(x) == (len(keep), 3) for x in own):
         forces = np.stack(own, axis=1)
     if forces is None:

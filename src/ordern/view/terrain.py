@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..arguments import Array
+from ..arguments import AnyArray, Array
 from ..model.contacts import Ground
 from ..records import dataclass
 from .solids import Solid
@@ -25,7 +25,7 @@ _AROUND = 0.9
 _THICK = 0.04
 """How far the sides of the piece go down below its lowest point, as a part of the size of the robot."""
 _LIFT = 1.5e-3
-"""Lines are above the ground by this part of the size of the robot."""
+"""Lines are off the surface by this part of the size of the robot."""
 _MOST_CELLS = 40_000
 
 
@@ -69,7 +69,8 @@ def terrain(ground: Ground, height: float, corners: Array, size: float) -> Terra
     pieces = [np.stack([line[:-1], line[1:]], axis=1) for line in lines]
     solid = _slab(points, float(z.min()) - _THICK * size)
     up = height * axes[2]
-    raised = np.concatenate(pieces) + np.array([0.0, 0.0, _LIFT * size])
+    off = _LIFT * size
+    raised = np.concatenate(pieces) + np.array([-off if ground.steps else 0.0, 0.0, off])  # risers face -x
     return Terrain(Solid(solid.vertices @ axes + up, solid.faces, flat=True), raised @ axes + up)
 
 
@@ -119,7 +120,7 @@ def _field(ground: Ground, low: Array, high: Array, around: float) -> tuple[Arra
     return x, y, heights[np.ix_(rows, columns)]
 
 
-def _range(grid: Array, low: float, high: float) -> tuple[Array, Array]:
+def _range(grid: Array, low: float, high: float) -> tuple[Array, AnyArray]:
     """Return the lines of a grid around a range, with ends beyond the grid, and the row of each."""
     first = max(int(np.searchsorted(grid, low, side="right")) - 1, 0)
     last = min(int(np.searchsorted(grid, high, side="left")), len(grid) - 1)
