@@ -169,12 +169,17 @@ def _read_npz(robot: Robot, file: Path) -> _Found:
     try:
         with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
             if "header" not in archive.files:
-                return {name: archive[name] for name in _SERIES if name in archive.files}, ()
+                return {name: _only(name, archive[name]) for name in _SERIES if name in archive.files}, ()
     except OSError:
         raise
     except Exception as e:  # NumPy and bad zip files raise several types
         raise UnreadableError(f"this is not an archive of arrays: {e}", str(file)) from None
     return _read_result(robot, file)  # which checks the names of the coordinates
+
+
+def _only(name: str, x: AnyArray) -> AnyArray:
+    """Return the series of the only trajectory, of a file with a batch of one."""
+    return x[0] if name != "t" and x.ndim == 3 and len(x) == 1 else x
 
 
 def _read_result(robot: Robot, file: Path) -> _Found:
