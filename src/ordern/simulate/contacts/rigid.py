@@ -298,7 +298,8 @@ class Rigid(Touching):
     def held_to(self) -> str:
         """Return what the result can be held to."""
         slow = f"; {self.truncated} impacts below {_SLOW:g} m/s did not bounce (Zeno)" if self.truncated else ""
-        return f"rigid contact with Coulomb friction, to the tolerances and {self.residual:.2g} m/s{slow}"
+        deep = f"; but contacts overlap by up to {self.deepest:.2g} m" if self.deepest > _TOGETHER else ""
+        return f"rigid contact with Coulomb friction, to the tolerances and {self.residual:.2g} m/s{slow}{deep}"
 
 
 def _ones(t: Array, q: Array, v: Array) -> Array:
