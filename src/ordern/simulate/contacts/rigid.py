@@ -132,6 +132,8 @@ class Rigid(Touching):
         if not closed:
             return np.zeros((self.count, 3)), a
         state = self._rows(q, v)
+        if not state.is_finite or not np.isfinite(a).all():  # a trial that goes too far, and is taken again, shorter
+            return np.full((self.count, 3), np.nan), np.full(a.shape, np.nan)
         return state.forces(closed, self.mode, self._directions(state.u), a, float(t))
 
     def _rows(self, q: Array, v: Array) -> RigidState:
