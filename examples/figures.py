@@ -8,8 +8,10 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from matplotlib import image
 
 import ordern as on
 from ordern import plot, robots
@@ -177,6 +179,28 @@ def pushed():
     return plot.contacts(run, width=6.0)
 
 
+def uneven():
+    """A quadruped that has landed on stairs, and on a height field."""
+    robot, stand = on.load("quadruped"), robots.positions("quadruped")["stand"]
+    springs = np.repeat([0.0, 200.0], [6, 12]), np.repeat([0.0, 5.0], [6, 12]), stand
+    x = np.linspace(-2.0, 2.0, 41)
+    waves = 0.06 * np.sin(4 * x[:, None]) * np.cos(5 * x) + 0.03 * np.random.default_rng(0).random((41, 41))
+    grounds = (
+        on.Ground(0.8, steps=[(0.15, 0.08), (0.45, 0.16), (0.75, 0.24)]),
+        on.Ground(0.8, heights=waves, size=(4.0, 4.0)),
+    )
+    made = style.figure(7.2, 2.7)
+    with TemporaryDirectory() as folder:
+        for axes, ground in zip(made.subplots(1, 2), grounds, strict=True):
+            walker = robot.with_contacts(ground, points=["lf_foot", "rf_foot", "lh_foot", "rh_foot"], sweeps=20)
+            start = stand + 0.15 * np.eye(19)[6]
+            run = walker.rollout(start, np.zeros(18), steps=500, dt=2e-3, feedback=springs)
+            walker.view(run.q[-1], motion=run, save=f"{folder}/still.png", size=(960, 720), paths=[])
+            axes.imshow(image.imread(f"{folder}/still.png"))
+            axes.set_axis_off()
+    return made
+
+
 SCENE = """<mujoco><option timestep="0.002" cone="{cone}"/><worldbody>
 <geom type="plane" size="50 50 1" euler="0 {angle} 0" friction="0.5 0 0" priority="1"/>
 <body pos="{x} 0 {z}" euler="0 {angle} 0"><freejoint/><geom type="box" size="0.1 0.1 0.05" mass="2"/></body>
@@ -226,7 +250,7 @@ def artefacts():
 
 
 FIGURES |= {"loops-drift": drift, "loops-stability": stability}
-FIGURES |= {"contact-plot": pushed, "contact-artefacts": artefacts}
+FIGURES |= {"contact-plot": pushed, "contact-terrain": uneven, "contact-artefacts": artefacts}
 
 
 def main(arguments):

@@ -185,3 +185,16 @@ def test_what_it_has_not_is_refused() -> None:
         robot.simulate(LANDING, until=0.1, method="radau", **RIGID)
     result = robot.simulate(LANDING, until=0.5, **RIGID)
     assert result.report.message.startswith("lower limit of knee")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ground", [{"normal": (0.1, 0.0, 1.0)}, {"steps": [(0.1, 0.08), (0.4, 0.16)]}])
+def test_trials_that_go_too_far_are_taken_again(ground: dict[str, Any]) -> None:
+    """Steps after a landing are first tried too long for the dampers: no contact jams, and nothing is infinite."""
+    robot, stand = on.load("quadruped"), on.robots.positions("quadruped")["stand"]
+    walker = robot.with_contacts(on.Ground(0.8, **ground), points=[f"{leg}_foot" for leg in ("lf", "rf", "lh", "rh")])
+    springs = on.controllers.PD(robot, stand, 200.0, 5.0)
+    result = walker.simulate(stand + 0.12 * np.eye(19)[6], None, springs, until=0.2, contacts="rigid")
+    assert result.report.ok
+    assert result.report.contacts is not None
+    assert result.report.contacts.penetration < 1e-6  # gaps below it close together

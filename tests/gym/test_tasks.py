@@ -34,6 +34,52 @@ def test_gymnasium_knows_and_accepts_them(known: str, size: tuple[int, int]) -> 
         (first, *_), (second, *_) = one_by_one.step(actions), several.step(actions)
 
 
+@pytest.mark.parametrize("name", ["ant", "quadruped"])
+def test_no_foot_begins_below_the_ground(name: str) -> None:
+    env = on.gym.task(name, 500)
+    env.reset(seed=0)
+    assert env.world.robot.contact_points(env.world.q).gap.min() >= 0.0
+
+
+@pytest.mark.parametrize(("name", "most"), [("ant", 0.06), ("quadruped", 0.001)])
+def test_steps_are_certified_under_random_actions(name: str, most: float) -> None:
+    env = on.gym.task(name, 64)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    shares = []
+    for _ in range(60):
+        *_, infos = env.step(rng.uniform(-1.0, 1.0, env.action_space.shape))
+        world = env.world
+        assert infos["uncertified"].shape == infos["_uncertified"].shape == (64,)
+        given = {"contact_impulses": world._impulses}
+        run = world.robot.rollout(world.q, world.v, steps=world.hold, dt=world.dt, **given)
+        shares.append(run.uncertified[:, 1:].mean())
+    assert np.mean(shares) < most
+
+
+def test_an_environment_tells_steps_that_are_not_certified() -> None:
+    env = on.gym.task("ant")
+    env.reset(seed=0)
+    *_, infos = env.step(np.zeros(8))
+    assert infos == {"uncertified": False}
+    both = [on.gym.task("quadruped", 3, length=4, autoreset=mode) for mode in ("next-step", "same-step")]
+    for env in both:
+        env.reset(seed=0)
+        seen = [env.step(np.zeros((3, 12)))[4] for _ in range(6)]
+        waits = [not x["_uncertified"].all() for x in seen]
+        assert waits == [False] * 4 + [env is both[0], False]
+
+
+def test_friction_differs_between_episodes() -> None:
+    feet = {f"foot_{k}": on.distributions.uniform(0.3, 1.0) for k in range(1, 5)}
+    env = on.gym.task("ant", 4, parameters={"contact_friction": feet})
+    env.reset(seed=0)
+    env.step(np.zeros((4, 8)))
+    found = env.world.moving.variation.full()["contact_friction"]
+    assert len(np.unique(found[:, :4])) == 16
+    assert (found[:, 4:] == 1.0).all()  # the ball
+
+
 def trot(k: int) -> np.ndarray:
     """Return the goals of a trot in the k-th control step, as actions: see examples/24_trot.py."""
     period, stance, link = 0.24, 0.55, 0.2

@@ -5,6 +5,9 @@ falls freely. It can be driven by constant forces, by forces over time from a fi
 springs and dampers to a position, or by forces that hold it against gravity. Damping, friction and springs of the model
 act.
 
+With --contacts the robot touches the ground: that of its file, or --ground. All collision shapes touch it, or the
+frames of --points. --restitution is that of --ground, too. Without --q0, free bodies start where the file has them.
+
 A run with --checkpoint can be killed; the same command continues it.
 
 examples:
@@ -14,6 +17,8 @@ examples:
   ordern simulate arm.urdf --tau-file tau.csv --until 2 --limits bounce --rate 100 --out motion.csv
   ordern simulate arm.urdf --pd 500 50 --follow motion.csv --gravity-compensation --until 2
   ordern simulate arm.urdf --q0 @fall.npz:last --v0 @fall.npz:last --until 1 --out - | head
+  ordern simulate cart.urdf --floating --contacts compliant --ground 0.8 --points left=0.1,right=0.1 --slope 5
+  ordern simulate scene.xml --contacts rigid --until 2 --out run.npz --save run.html
   ordern simulate planar-3r --method variational --step 1e-3 --until 100 --checkpoint run.ckpt --json
 """
 
@@ -26,10 +31,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.writing import UnwritableError
+from .contacts import contact_options, note_overlap, start_of_contacts, touching
 from .outputs import MOTIONS, PICTURES, RECORDINGS, TABLES, check_output, check_view, note, noted, show
 from .source import bundled, loaded, robot_argument, start_options
 from .terminal import figures, paint
-from .values import LIST, UsageError, gain, names_of, positive, start, vector
+from .values import LIST, UsageError, gain, names_of, positive, vector
 
 if TYPE_CHECKING:
     from ..arguments import Array
@@ -43,8 +49,8 @@ __all__ = ["arguments", "run"]
 
 _MOST = 20
 """Rows of a table that are shown."""
-_OPTIONS = ("method", "step", "rtol", "atol", "tolerance", "limits", "restitution", "dynamics", "drift", "checkpoint")
-"""Options that are arguments of `robot.simulate`."""
+_OPTIONS = ("method", "step", "rtol", "atol", "tolerance", "limits", "restitution", "dynamics", "drift", "contacts")
+"""Options that are arguments of `robot.simulate`, as is the checkpoint."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     how = parser.add_argument_group("integration")
     how.add_argument(
-        "--method", default="dormand-prince-8", metavar="NAME", help="integrator; dormand-prince-8 unless given"
+        "--method", metavar="NAME", help="integrator; dormand-prince-8 unless given, with compliant contacts radau"
     )
     how.add_argument("--step", type=positive, metavar="S", help="length of steps; the longest one, if steps adapt")
     how.add_argument("--rtol", type=float, default=1e-10, metavar="X", help="relative tolerance; 1e-10 unless given")
@@ -86,9 +92,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument(
         "--limits",
-        default="ignore",
         choices=("ignore", "stop", "bounce"),
-        help="effect of joint limits; ignore unless given",
+        help="effect of joint limits; ignore unless given, with compliant contacts bounce, with rigid ones stop",
     )
     how.add_argument(
         "--restitution",
@@ -107,6 +112,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="way to keep loops closed; project unless given",
     )
     how.add_argument("--checkpoint", metavar="FILE", help="save the run to this file, and continue from it")
+    contact_options(parser, ("compliant", "rigid"))
     out = parser.add_argument_group("output")
     out.add_argument("--rate", type=positive, metavar="HZ", help="samples per second; every step unless given")
     out.add_argument("--out", metavar="FILE", help=f"write the motion: {', '.join((*MOTIONS, *RECORDINGS))}")
@@ -122,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.plot, PICTURES)
     check_view(args.save)
     _check_checkpoint(args.checkpoint)
-    robot = loaded(args)
+    robot = touching(args, loaded(args))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)  # the report says the same
         result = _simulated(args, robot)
@@ -144,8 +150,9 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
     import numpy as np
 
     followed = _followed(args, robot)
-    q0 = followed(0.0)[0] if followed and args.q0 is None else start(args.q0, robot, "--q0", bundled(args))
+    q0 = followed(0.0)[0] if followed and args.q0 is None else start_of_contacts(args, robot, bundled(args))
     v0 = followed(0.0)[1] if followed and args.v0 is None else vector(args.v0, robot, "v", "--v0")
+    note_overlap(robot, q0)
     if args.step is None and (args.method == "variational" or _fixed(args.method)):
         raise UsageError(f"the method {args.method!r} takes steps of a fixed length: give --step, in seconds")
     until: Any = args.until
@@ -155,7 +162,7 @@ def _simulated(args: argparse.Namespace, robot: Robot) -> Result:
             raise UsageError(f"--rate {args.rate:g} would give {steps:.3g} samples; give a lower one")
         times = np.arange(int(steps * (1.0 + 1e-12)) + 1) / args.rate
         until = np.unique(np.append(times, args.until).clip(0, args.until))
-    options: dict[str, Any] = {name: getattr(args, name) for name in _OPTIONS}
+    options: dict[str, Any] = {name: getattr(args, name) for name in (*_OPTIONS, "checkpoint")}
     return robot.simulate(q0, v0, _drive(args, robot, followed or q0), until, **options, progress=True)
 
 
@@ -177,7 +184,7 @@ def _followed(args: argparse.Namespace, robot: Robot) -> Trajectory | None:
     return trajectories.spline(robot, rows.t - rows.t[0], rows.q, v0=v0, v1=v1)
 
 
-def _fixed(method: str) -> bool:
+def _fixed(method: str | None) -> bool:
     from ..simulate.integrators.tableaus import TABLEAUS
 
     return method in TABLEAUS and not TABLEAUS[method].adaptive

@@ -61,7 +61,8 @@ def contact_forces(
     shapes = {"q": q.shape[:-1], "v": v.shape[:-1], "a": a.shape[:-1]}
     batch = broadcast_named("contact_forces: the batch shapes", shapes)
     count = len(contacts.pairs)
-    surface = surfaces(robot, batch, ContactSettings(friction, height)).reshape((-1, count, 3))
+    named = "contact_forces: friction", "contact_forces: height"
+    surface = surfaces(robot, batch, ContactSettings(friction, height), named).reshape((-1, count, 3))
     surface = surface.reshape((*batch, count, 3)) if len(surface) > 1 else surface[0]
     J, gap = contact_rows(robot, q, surface[..., 2])
     wanted = robot.inverse_dynamics(q, v, a)

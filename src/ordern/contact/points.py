@@ -34,7 +34,8 @@ def contact_points(robot: Robot, q: Any, height: Any) -> ContactPoints:
             f"contact_points: {robot.name!r} has no contacts; robot.with_contacts(on.Ground(...)) adds some"
         )
     q = array(q, (..., robot.nq), "contact_points: q")
-    given = surfaces(robot, q.shape[:-1], ContactSettings(None, height))
+    named = "contact_points: friction", "contact_points: height"
+    given = surfaces(robot, q.shape[:-1], ContactSettings(None, height), named)
     found = np.asarray(robot.kernel("contact_places")(q, given.reshape((*given.shape[:-1], -1, 3))))
     axes = found[..., 3:12].reshape((*found.shape[:-1], 3, 3))
     return ContactPoints(found[..., :3], axes, found[..., 12])

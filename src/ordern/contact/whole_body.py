@@ -72,7 +72,8 @@ def whole_body(
     v = np.zeros(robot.nv) if v is None else array(v, (..., robot.nv), "whole_body: v")
     batch = broadcast_named("whole_body: the batch shapes", {"q": q.shape[:-1], "v": v.shape[:-1]})
     count, nv = len(contacts.pairs), robot.nv
-    surface = surfaces(robot, batch, ContactSettings(friction, height)).reshape((-1, count, 3))
+    named = "whole_body: friction", "whole_body: height"
+    surface = surfaces(robot, batch, ContactSettings(friction, height), named).reshape((-1, count, 3))
     surface = surface.reshape((*batch, count, 3)) if len(surface) > 1 else surface[0]
     J, gap = contact_rows(robot, q, surface[..., 2])
     bias = _bias(robot, q, v)

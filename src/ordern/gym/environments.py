@@ -39,7 +39,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     Springs and dampers act in each step, implicitly for robots with contacts.
 
     `starts` and `parameters` are as for `on.Ensemble`, and are drawn anew for each episode. An environment whose state
-    becomes infinite is terminated.
+    becomes infinite is terminated. Of robots with contacts, `infos["uncertified"]` is True where a step cannot be
+    relied on: see `Rollout.uncertified`.
 
     Environment k has the seed `seed + k`, as in Gymnasium's own vector environments, so that `VectorEnv` equals a
     `SyncVectorEnv` of `Env`, bit for bit. `autoreset` is "next-step", "same-step" or "disabled". Observations have the
@@ -126,9 +127,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
         if waiting.any():
             self.world.begin(waiting)
         seen, infos = self.world.observations(), dict[str, Any]()
+        if self.world.robot.contacts is not None:
+            infos = {"uncertified": self.world.uncertified, "_uncertified": ~waiting}
         over = ended | cut
         if same and over.any():
-            infos = {"final_obs": _objects(seen, over), "_final_obs": over.copy()}
+            infos |= {"final_obs": _objects(seen, over), "_final_obs": over.copy()}
             self.world.begin(over)
             seen = self.world.observations()
         else:
@@ -168,7 +171,8 @@ class Env(gymnasium.Env):  # type: ignore[misc]
             raise ArgumentError(f"gym: the action has shape {given.shape}; give {self.action_space.shape}")
         seen, rewards, ended, cut, infos = self._batch.step(given[None])
         self._batch._ended[:] = False  # Gymnasium leaves it to the user not to go on
-        return seen[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), infos
+        own = {"uncertified": bool(infos["uncertified"][0])} if "uncertified" in infos else {}
+        return seen[0], float(rewards[0]), bool(ended[0]), bool(cut[0]), own
 
 
 def _spaces(world: World) -> tuple[Any, Any]:

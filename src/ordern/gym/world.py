@@ -98,6 +98,8 @@ class World:
         contacts = 0 if robot.contacts is None else len(robot.contacts.pairs)
         self._impulses = np.zeros((count, contacts, 3))
         """Impulses of contacts in the last step, from which the next one begins."""
+        self.uncertified = np.zeros(count, bool)
+        """Environments in whose last control step a step with contacts cannot be relied on."""
         self._numbers: dict[str, AnyArray] = {}
         self._variant: Robot | None = None
         self._renewed = np.zeros(count, bool)
@@ -216,6 +218,7 @@ class World:
         self.v = np.where(keep[:, None], self.v, v)
         if touching:
             self._impulses = np.where(keep[:, None, None], self._impulses, run.contact_impulses[:, -1])
+            self.uncertified = run.uncertified[:, -1] & ~frozen
         self.steps[~frozen] += 1
         if self._springs is not None:
             tau = self._springs.forces(self.q, self.v, springs["feedback"][2])

@@ -81,15 +81,18 @@ class Ground:
             heights, size = np.asarray(self.heights, float), np.asarray(self.size, float)
             x, y = (number(x, "Ground: centre") for x in self.centre)
         except (TypeError, ValueError):
-            raise ArgumentError("Ground: steps are pairs (x, height), heights an array, and size two numbers") from None
+            what = "steps are pairs (x, height), heights an array, size and centre two numbers each"
+            raise ArgumentError(f"Ground: {what}") from None
         if steps.shape[1:] != (2,):
             raise ArgumentError(f"Ground: steps are pairs (x, height), not {self.steps!r}")
         if not np.isfinite(steps).all() or (np.diff(np.vstack([[-math.inf, 0.0], steps]), axis=0) <= 0.0).any():
             raise ArgumentError("Ground: steps are pairs (x, height); both must rise, the heights from above zero")
-        if heights.size and (heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all()):
+        if heights.size and (heights.ndim != 2 or min(heights.shape) < 2):
             raise ArgumentError(
-                f"Ground: heights must be finite numbers of shape (rows, columns), at least (2, 2), not {heights.shape}"
+                f"Ground: heights must have the shape (rows, columns), at least (2, 2), not {heights.shape}"
             )
+        if not np.isfinite(heights).all():
+            raise ArgumentError("Ground: heights must be finite numbers")
         if heights.size and (size.shape != (2,) or not (size > 0.0).all() or not np.isfinite(size).all()):
             raise ArgumentError(f"Ground: size must be the two lengths of the height field in m, not {self.size!r}")
         if not heights.size and (size.any() or x or y):

@@ -13,8 +13,9 @@ from ..model.poses import body_poses
 from ..records import dataclass
 from .looks import Looks
 from .skeleton import axis_of
+from .terrain import Terrain, terrain
 
-__all__ = ["Camera", "camera_for", "ground_plane", "horizontal"]
+__all__ = ["Camera", "camera_for", "ground_plane", "horizontal", "uneven_ground"]
 
 _FIELD = 0.7
 
@@ -49,6 +50,14 @@ def ground_plane(looks: Looks, corners: Array, height: float | None = None) -> t
     return np.array(contacts.ground.normal), contacts.ground.height if height is None else height
 
 
+def uneven_ground(looks: Looks, corners: Array, height: float | None = None) -> Terrain | None:
+    """Return the steps or the height field of the robot's contacts around these corners; None if its ground is flat."""
+    contacts = looks.model.contacts
+    if contacts is None or contacts.ground is None or not contacts.ground.uneven:
+        return None
+    return terrain(contacts.ground, ground_plane(looks, corners, height)[1], corners, looks.size)
+
+
 def horizontal(up: Array) -> tuple[Array, Array]:
     """Return two horizontal directions, at right angles."""
     x = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
@@ -78,6 +87,9 @@ def _usual(looks: Looks, q: Array) -> Array:
     """Return the direction of the camera: from the front and above, or at a right angle to a planar robot."""
     up = looks.up
     x, y = horizontal(up)
+    ground = None if looks.model.contacts is None else looks.model.contacts.ground
+    if ground is not None and ground.steps:
+        x = -np.array(ground.axes[0])  # stairs are seen from below: from above, their risers are hidden
     usual = 0.9 * x - 0.75 * y + 0.45 * up
     own = [axis_of(c.type) for c in looks.model.joints]
     turns = zip(body_poses(looks.model, q), own, strict=True)

@@ -123,13 +123,17 @@ def _contacts(robot: Robot, motion: Any, keep: AnyArray) -> dict[str, Any]:
     """Return the forces of contacts and their surfaces, if the motion has them."""
     if robot.contacts is None:
         return {}
+    count = len(robot.contacts.pairs)
     try:
         forces = getattr(motion, "contact_forces", None)
     except ArgumentError:  # a rollout of the robot without contacts
         forces = None
+    series = getattr(motion, "extra", {})  # of a simulation
+    own: list[Any] = [series.get(f"force.{c.name}") for c in robot.contacts.pairs]
+    if forces is None and all(x is not None and np.shape(x) == (len(keep), 3) for x in own):
+        forces = np.stack(own, axis=1)
     if forces is None:
         return {}
-    count = len(robot.contacts.pairs)
     found = {"contact_forces": array(forces, (len(keep), count, 3), "motion: contact_forces")[keep]}
     surfaces = getattr(motion, "contact_surfaces", None)
     if surfaces is not None:
@@ -165,12 +169,17 @@ def _read_npz(robot: Robot, file: Path) -> _Found:
     try:
         with file.open("rb") as data, np.load(data, allow_pickle=False) as archive:
             if "header" not in archive.files:
-                return {name: archive[name] for name in _SERIES if name in archive.files}, ()
+                return {name: _only(name, archive[name]) for name in _SERIES if name in archive.files}, ()
     except OSError:
         raise
     except Exception as e:  # NumPy and bad zip files raise several types
         raise UnreadableError(f"this is not an archive of arrays: {e}", str(file)) from None
     return _read_result(robot, file)  # which checks the names of the coordinates
+
+
+def _only(name: str, x: AnyArray) -> AnyArray:
+    """Return the series of the only trajectory, of a file with a batch of one."""
+    return x[0] if name != "t" and x.ndim == 3 and len(x) == 1 else x
 
 
 def _read_result(robot: Robot, file: Path) -> _Found:

@@ -13,12 +13,13 @@ from ..arguments import Array
 from ..model import BASE
 from ..records import dataclass
 from ..rotations import pose, quaternion_from_matrix
-from .camera import camera_for, ground_plane
+from .camera import camera_for, ground_plane, uneven_ground
 from .looks import Looks, Part
 from .skeleton import axis_of, equivalent
 from .solids import Solid, along, cylinder, ellipsoid, turned
+from .terrain import SOIL, SOIL_LINES, Terrain, cell_size
 
-__all__ = ["CONE", "FORCES", "PATH", "TOGGLES", "Scene", "cell_size", "friction_cone"]
+__all__ = ["CONE", "FORCES", "PATH", "TOGGLES", "Scene", "friction_cone"]
 
 TOGGLES = {
     "shapes": True,
@@ -127,26 +128,12 @@ class Scene:
         """Add ground and camera for a robot at these positions (T, nq); see `ground_plane` for the height."""
         looks, scene = self.looks, self.server.scene
         corners = looks.corners(q)
-        cell, (normal, ground) = cell_size(looks.size), ground_plane(looks, corners, height)
-        upright, level = (
-            quaternion_from_matrix(along(np.zeros(3), z)[:3, :3], check=False) for z in (looks.up, normal)
-        )
-        grid = scene.add_grid(
-            "/ground",
-            width=4 * looks.size,
-            height=4 * looks.size,
-            cell_size=cell,
-            section_size=5 * cell,
-            cell_color=(225, 228, 233),
-            section_color=(198, 203, 211),
-            cell_thickness=0.8,
-            infinite_grid=True,
-            fade_distance=9 * looks.size,
-            shadow_opacity=0.22,
-            wxyz=level,
-            position=ground * normal,
-        )
-        self.groups["ground"] = [grid]
+        upright = quaternion_from_matrix(along(np.zeros(3), looks.up)[:3, :3], check=False)
+        ground = uneven_ground(looks, corners, height)
+        if ground is None:
+            self._plane(*ground_plane(looks, corners, height))
+        else:
+            self._terrain(ground)
         # a sky, a reflecting ground, and viser's sun: an image of a room would need a fast GPU
         scene.configure_environment_map(None)
         scene.configure_default_lights(True, cast_shadow=True)
@@ -155,6 +142,33 @@ class Scene:
         seen, camera = camera_for(looks, corners, q[0]), self.server.initial_camera
         camera.fov, camera.near, camera.far = seen.field, 0.01 * seen.distance, 60 * seen.distance
         camera.position, camera.look_at, camera.up = seen.position, seen.target, seen.up
+
+    def _plane(self, normal: Array, height: float) -> None:
+        size = self.looks.size
+        cell = cell_size(size)
+        grid = self.server.scene.add_grid(
+            "/ground",
+            width=4 * size,
+            height=4 * size,
+            cell_size=cell,
+            section_size=5 * cell,
+            cell_color=(225, 228, 233),
+            section_color=(198, 203, 211),
+            cell_thickness=0.8,
+            infinite_grid=True,
+            fade_distance=9 * size,
+            shadow_opacity=0.22,
+            wxyz=quaternion_from_matrix(along(np.zeros(3), normal)[:3, :3], check=False),
+            position=height * normal,
+        )
+        self.groups["ground"] = [grid]
+
+    def _terrain(self, ground: Terrain) -> None:
+        self._mesh("ground", "/ground", ground.solid, SOIL, side="double")
+        lines = self.server.scene.add_line_segments(
+            "/ground lines", ground.lines.astype(np.float32), SOIL_LINES, thickness=1.0, thickness_units="screen"
+        )
+        self.groups["ground"].append(lines)
 
     def path(self, name: str, points: Array) -> None:
         """Add a line through points (T, 3)."""
@@ -213,10 +227,3 @@ def _drawable(segments: Array, size: float) -> Array:
         far = -1e4 * size
         segments = np.array([[[0.0, 0.0, far], [0.0, 0.0, 1.001 * far]]])
     return segments.astype(np.float32)
-
-
-def cell_size(size: float) -> float:
-    """Return the distance of lines on the ground: about a quarter of the robot's size, with the digit 1, 2 or 5."""
-    x = size / 4
-    power = 10.0 ** math.floor(math.log10(x))
-    return power * max(d for d in (1, 2, 5) if d * power <= x * (1 + 1e-9))

@@ -25,6 +25,7 @@ from .motion import Motion, motion_of, rest, thinned
 from .scene import Scene
 
 if TYPE_CHECKING:
+    from ..contact.points import ContactPoints
     from ..robot import Robot
 
 __all__ = ["Curves", "Stage", "arrows", "joint_forces"]
@@ -192,18 +193,22 @@ class Stage:
         """Return the segments of contact forces at each time; those of impacts are cut."""
         if motion.contact_forces is None:
             return [np.zeros((0, 2, 3))] * len(motion.q)
-        at, size = self.robot.contact_points(motion.q), self.looks.size
+        at, size = self._places(motion.q), self.looks.size
         steps = self._weights["contact forces"] * np.einsum("tki,tkij->tkj", motion.contact_forces, at.axes)
         length = np.linalg.norm(steps, axis=-1)
         steps *= np.minimum(1.0, _LONGEST * size / np.maximum(length, 1e-30))[..., None]
         ends = np.stack([at.points, at.points + steps], axis=-2)
         return [x[n > 0.02 * size] for x, n in zip(ends, length, strict=True)]
 
+    def _places(self, q: Array) -> ContactPoints:
+        """Return where contacts are, on the ground of this motion."""
+        return self.robot.contact_points(q, height=self.ground_height)
+
     def cones(self, motion: Motion) -> list[Array]:
         """Return the poses (contacts, 4, 4) of friction cones at each time; of contacts without force far below."""
         if self.motion.contact_forces is None:
             return [np.zeros((0, 4, 4))] * len(motion.q)
-        at = self.robot.contact_points(motion.q)
+        at = self._places(motion.q)
         forces = motion.contact_forces
         touching = np.zeros(at.gap.shape, bool) if forces is None else forces[..., 2] > 0.0
         points = np.where(touching[..., None], at.points, -1e4 * self.looks.size * self.looks.up)

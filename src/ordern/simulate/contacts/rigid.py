@@ -132,6 +132,8 @@ class Rigid(Touching):
         if not closed:
             return np.zeros((self.count, 3)), a
         state = self._rows(q, v)
+        if not state.is_finite or not np.isfinite(a).all():  # a trial that goes too far, and is taken again, shorter
+            return np.full((self.count, 3), np.nan), np.full(a.shape, np.nan)
         return state.forces(closed, self.mode, self._directions(state.u), a, float(t))
 
     def _rows(self, q: Array, v: Array) -> RigidState:
@@ -298,7 +300,8 @@ class Rigid(Touching):
     def held_to(self) -> str:
         """Return what the result can be held to."""
         slow = f"; {self.truncated} impacts below {_SLOW:g} m/s did not bounce (Zeno)" if self.truncated else ""
-        return f"rigid contact with Coulomb friction, to the tolerances and {self.residual:.2g} m/s{slow}"
+        deep = f"; but contacts overlap by up to {self.deepest:.2g} m" if self.deepest > _TOGETHER else ""
+        return f"rigid contact with Coulomb friction, to the tolerances and {self.residual:.2g} m/s{slow}{deep}"
 
 
 def _ones(t: Array, q: Array, v: Array) -> Array:

@@ -46,6 +46,8 @@ _JAMS = 1e-6
 """A contact jams where its A, relative to that without friction, is not larger."""
 _LEFT = 1e-10
 """Velocities of closed contacts up to this, in m/s, are left as they are."""
+_HUGE = 1e100
+"""Products of larger numbers may be infinite."""
 _RANK = 1e-10
 """Singular values below this part of the largest are those of loads that contacts share."""
 
@@ -75,6 +77,11 @@ class RigidState:
         b = robot.kernel("push contact_motion by q")(q, v, surfaces, rate).reshape(n, 4)[:, :3]
         R = robot.mass_matrix_solve(q, J.reshape(3 * n, nv)).reshape(n, 3, nv)
         return RigidState(J, R, b, u[:, :3], names, surfaces[:, 0])
+
+    @property
+    def is_finite(self) -> bool:
+        """True unless numbers of a trial have become too large."""
+        return all(bool(np.isfinite(x).all()) and bool((np.abs(x) < _HUGE).all()) for x in (self.J, self.R, self.b))
 
     def rows(self, which: Sequence[int], mode: Array, along: Array, t: float) -> tuple[Array, Array, Array]:
         """Return W, C M^-1 and b of contacts in their modes; `along` are the directions of slip."""

@@ -110,6 +110,8 @@ class _Writer:
             self._entity(k, f"{self._name(k)} shapes", time, triangles=[_triangles(p) for p in parts])
             for k, parts in self._recording.shapes()
         ]
+        if self._recording.ground is not None:
+            entities.append(self._entity(BASE, "ground", time, triangles=[_triangles(self._recording.ground)]))
         self._add("/scene", time, {"deletions": [], "entities": entities})
 
     def _rod(self, rod: Rod, k: int, time: int) -> dict[str, Any]:

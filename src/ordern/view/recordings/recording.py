@@ -1,4 +1,4 @@
-"""The contents of a recording: shapes and poses of bodies, rods, series and events, at all samples of a motion."""
+"""The contents of a recording: shapes and poses of bodies, ground, rods, series and events, at all samples."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ...records import dataclass
 from ...rotations import quaternion_from_matrix
 from ...simulate.results.series import columns
 from ..looks import Looks, Part
+from ..motion import thinned
+from ..terrain import SOIL, terrain
 
 if TYPE_CHECKING:
     from ...simulate.results.result import Result
@@ -66,6 +68,15 @@ class Recording:
             found = [p for p in self.looks.parts if p.body == k and not p.collision and p.rod is None]
             if found:
                 yield k, found
+
+    @cached_property
+    def ground(self) -> Part | None:
+        """The ground that the robot touches, around its motion; None without one."""
+        contacts = self.robot.contacts
+        if contacts is None or contacts.ground is None:
+            return None
+        corners = self.looks.corners(self.result.q[thinned(self.result.q, 40)])
+        return Part(BASE, terrain(contacts.ground, contacts.ground.height, corners, self.looks.size).solid, SOIL)
 
     def rods(self) -> list[Rod]:
         """Return the rods of sliding joints."""

@@ -63,6 +63,8 @@ class _Writer:
         for k, parts in recording.shapes():
             for n, part in enumerate(parts):
                 self.stream.log(f"{self._body(k)}/shape {n}".replace(" ", "_"), self._mesh(part), static=True)
+        if recording.ground is not None:
+            self.stream.log("ground", self._mesh(recording.ground), static=True)
         for k in range(len(recording.robot.bodies)):
             T, turn = recording.poses[:, k], recording.turns[:, k]
             self._columns(self._body(k), rr.Transform3D, translation=T[:, :3, 3], quaternion=turn[:, [1, 2, 3, 0]])
