@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from ordern.errors import ArgumentError, ModelError
+from ordern.errors import ArgumentError
 from tests.contact.robots import ball
 
 HIGH = np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1])
@@ -58,12 +58,14 @@ def test_a_robot_tells_its_contacts(robot: on.Robot) -> None:
     assert repr(robot).endswith("kg, 1 contact>")
 
 
-def test_a_point_that_no_joint_moves_is_told() -> None:
+@pytest.mark.parametrize(("height", "certified"), [(-0.1, True), (0.1, False)])
+def test_a_point_that_no_joint_moves_does_not_disturb(height: float, certified: bool) -> None:
     builder = on.Builder("arm").body("base")
     builder.body("link", parent="base", joint=on.Revolute((0, 0, 1)), mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
-    arm = builder.build().with_contacts(on.Ground(), points=["link"])
-    with pytest.raises(ModelError, match="a contact is at a point that no joint moves"):
-        arm.rollout([0.0], [0.0], steps=1)
+    arm = builder.build().with_contacts(on.Ground(height=height), points=["link"])
+    run = arm.rollout([0.0], [1.0], steps=10, dt=0.01)
+    np.testing.assert_allclose(run.q[-1], 0.1, rtol=1e-12)
+    assert run.uncertified[1:].any() != certified  # what is deep in the ground stays there, and is told
 
 
 def test_a_rigid_run_tells_that_it_starts_in_the_ground(robot: on.Robot) -> None:

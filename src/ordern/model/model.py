@@ -376,8 +376,6 @@ class Model:
         light = [repr(b.name) for b, c in zip(self.bodies, self.joints, strict=True) if not b.mass and c.type.nv]
         listed = ", ".join(light[:5]) + (" ..." if light[5:] else "")
         names = f" Massless bodies that joints move: {listed}." if light else ""
-        if self.contacts is not None and question.startswith("contact_"):
-            names += " Or a contact is at a point that no joint moves, such as on the axis of its only joint."
         return (
             f"{question}: {self.name!r} can move in some way that meets no inertia, so accelerations are not defined "
             f"in any state.{names} Give such bodies mass and inertia or their joints an armature, or fix the joints"

@@ -37,6 +37,8 @@ __all__ = [
 
 _REGULAR = 1e-6
 """Added to the diagonal of A, relative to its mean: points that cannot move in a direction have zeros there."""
+_IMMOVABLE = 1e-12
+"""Added as well, in 1/kg: a point that nothing moves, such as one on the axis of its only joint, has zeros alone."""
 _TINY = 1e-30
 _NOTHING = 1e-36
 """The square of an impulse that counts as zero. Its root has finite derivatives, in single precision as well."""
@@ -57,7 +59,7 @@ def regular(A: Matrix3) -> Matrix3:
 
     Updates p - A^-1 sigma with it stop only where sigma is zero, so that the solution is the one of A.
     """
-    e = (A[0][0] + A[1][1] + A[2][2]) * (_REGULAR / 3.0) + _TINY
+    e = (A[0][0] + A[1][1] + A[2][2]) * (_REGULAR / 3.0) + _IMMOVABLE
     x, y, z = A
     return (x[0] + e, x[1], x[2]), (y[0], y[1] + e, y[2]), (z[0], z[1], z[2] + e)
 

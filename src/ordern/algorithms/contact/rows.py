@@ -25,6 +25,7 @@ from .plate import Newton, Numbers, Point, Rows, block, responses
 __all__ = ["Link", "Response", "Row", "guarded"]
 
 R = TypeVar("R")
+_TINY = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Row:
         for point in points if joint < 0 else ():
             mine = block(own, point)
             stiff = regular(mine)
-            scale = (mine[0][0] + mine[1][1] + mine[2][2]) * (1.0 / 3.0)
+            scale = (mine[0][0] + mine[1][1] + mine[2][2]) * (1.0 / 3.0) + _TINY
             found.append(Response(tuple(responses(own, point)), stiff, inverse(stiff), scale))
         newton = Newton.of(own, points) if len(points) > 2 else None
         return cls(tuple(free), tuple(before), tuple(points), link, own, tuple(found), newton, joint)

@@ -41,6 +41,8 @@ _BLENDS = 1e-5
 """At speeds of this order, in m/s, friction keeps part of its last direction; above a hundredfold, none."""
 _BEGINS = 1e-7
 """Contacts begin to slip at a larger acceleration, in m/s^2."""
+_UNDECIDED = 3
+"""After so many changes of modes at one moment, contacts with friction at its cone slip."""
 _RESTLESS = 30
 """So many changes of modes at one moment do not settle."""
 _KINDS = ("touching", "leaving", "sticking", "slipping")
@@ -244,6 +246,10 @@ class Rigid(Touching):
                 idle[k], mode[k] = abs(a[k, 2]) <= 1e-7, OPEN
             elif mode[k] == STICK and np.hypot(*a[k, :2]) > _BEGINS:  # it begins to slip
                 mode[k], along[k] = SLIP, a[k, :2] / np.hypot(*a[k, :2])
+            elif mode[k] == STICK and self._again > _UNDECIDED:  # it is about to slip, and was found to stick again
+                friction = float(np.hypot(*f[k, :2]))
+                if friction > (1.0 - 1e-9) * self.surfaces[k, 0] * f[k, 2]:
+                    mode[k], along[k] = SLIP, -f[k, :2] / friction
         self.mode, self.along, self.idle = mode, along, idle
         left = [self._left(k, self._acting(t, q, v)[0][k]) for k in closed if mode[k] != OPEN]
         self.shared = bool(min(left, default=1.0) <= 0.0)
