@@ -243,6 +243,8 @@ def _checked(
             raise ArgumentError(f"{question} needs the setting {name!r}")
         if name in CHOICES:
             choice(name, options[name], CHOICES[name], question)
+    if asked.contacts and model.contacts is not None:
+        model.contacts.require_closed_forms(question)
     reason = algorithm.refuses(model) if algorithm.refuses else ""
     if reason:
         others = (find(question)[1], *methods(question))

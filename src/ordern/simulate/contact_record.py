@@ -173,6 +173,7 @@ def require_contacts(
                 "robot.with_contacts(on.Ground(...))"
             )
         return
+    robot.contacts.require_closed_forms("rollout")
     refused = {
         f"method={method!r}": method != "semi-implicit-euler",
         f"limits={limits!r}": limits != "ignore",

@@ -45,6 +45,8 @@ def _require_rigid(robot: Robot, keywords: dict[str, Any]) -> None:
         )
     if robot.nc or any(c.mimic is not None for c in robot.joints):
         raise ArgumentError(f"simulate: {robot.name!r} has loops or couplings; contacts='rigid' is for trees")
+    if robot.contacts is not None:
+        robot.contacts.require_closed_forms("simulate, contacts='rigid'")
 
 
 def _require(robot: Robot, model: Any) -> None:

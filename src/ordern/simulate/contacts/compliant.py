@@ -1,7 +1,7 @@
 """Compliant contacts: springs and dampers of Hunt and Crossley, and smoothed Coulomb friction, as joint forces.
 
-The text of the force is `algorithms/contact/compliant.py`. Stiffness, dissipation and slip speed are those of
-`Robot.with_contacts`, or follow from the robot: see `softness`.
+The text of the force is `algorithms/contact/compliant.py`; contacts of convex shapes are in `convex/`. Stiffness,
+dissipation and slip speed are those of `Robot.with_contacts`, or follow from the robot: see `softness`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .touching import Touching
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from .convex.forces import ConvexContacts
 
 __all__ = ["Compliant", "dissipation_of", "softness"]
 
@@ -73,6 +74,14 @@ class Compliant(Touching):
         super().__init__(robot)
         self.softness = softness(robot)
         self._answer = self._fast("compliant_contact")
+        self._rows = list(self.closed)
+        self._own = self.surfaces[self._rows], self.softness[self._rows]
+        self.convex: ConvexContacts | None = None
+        which = [k for k in range(self.count) if k not in self.closed]
+        if which:
+            from .convex.forces import ConvexContacts
+
+            self.convex = ConvexContacts(robot, which, self.surfaces, self.softness)
         self._slow = _SLIPS * float(self.softness[:, 2].max())
         for k, name in enumerate(self.names):
             self.watchers += [
@@ -93,24 +102,52 @@ class Compliant(Touching):
         return Watcher(name, function, None, way, over=over, subject=k)
 
     def _all(self, q: Array, v: Array) -> Array:
-        return self._answer(np.ascontiguousarray(q), np.ascontiguousarray(v), self.surfaces, self.softness)
+        return self._answer(np.ascontiguousarray(q), np.ascontiguousarray(v), *self._own)
+
+    def _moving(self, q: Array, v: Array) -> Array:
+        if self.convex is None:
+            return super()._moving(q, v)
+        found = self._motion(q, v, self._own[0]) if self.closed else None
+        return self._joined(found, self.convex.motion(q, v))
+
+    def _joined(self, closed: Array | None, convex: Array) -> Array:
+        """Return numbers (..., contacts, k) of all contacts, from those in closed form and those of convex shapes."""
+        assert self.convex is not None
+        found = np.empty((*convex.shape[:-2], self.count, convex.shape[-1]))
+        found[..., list(self.convex.which), :] = convex
+        if closed is not None:
+            found[..., self._rows, :] = closed.reshape(*found.shape[:-2], len(self._rows), found.shape[-1])
+        return found
 
     def force(self, q: Array, v: Array) -> Array:
         """Return the joint forces of all contacts, (..., nv)."""
-        return self._all(q, v)[..., : self.robot.nv]
+        if self.convex is None:
+            return self._all(q, v)[..., : self.robot.nv]
+        found = self.convex.joint_force(q, v)
+        return found + self._all(q, v)[..., : self.robot.nv] if self.closed else found
 
     def forces(self, t: Array, q: Array, v: Array, force: Array) -> Array:
         """Return the forces of all contacts, (n, contacts, 3)."""
-        found = self._all(q, v)[..., self.robot.nv : self.robot.nv + 3 * self.count]
-        return found.reshape(*found.shape[:-1], self.count, 3)
+        nv, n = self.robot.nv, len(self._rows)
+        found = self._all(q, v)[..., nv : nv + 3 * n] if self.closed else None
+        if self.convex is not None:
+            return self._joined(found, self.convex.forces(q, v))
+        assert found is not None
+        return found.reshape(*found.shape[:-1], n, 3)
 
     def jacobian(self, q: Array, v: Array) -> Array:
-        """Return the derivatives of the joint forces by the numbers of q and v, (nv, nq + nv), by compiled code."""
+        """Return the derivatives of the joint forces by the numbers of q and v, (nv, nq + nv).
+
+        They are by compiled code; those of contacts of convex shapes are nearly right, see `ConvexContacts.jacobian`.
+        """
         nq, nv = self.robot.nq, self.robot.nv
-        push = self.robot.kernel("push compliant_contact by q v")
+        total = np.zeros((nv, nq + nv)) if self.convex is None else self.convex.jacobian(q, v)
+        if not self.closed:
+            return total
+        push = self.compiled.kernel("push compliant_contact by q v")
         rates = np.eye(nq + nv)
-        found = push(q, v, self.surfaces, self.softness, rates[:, :nq].copy(), rates[:, nq:].copy())
-        return np.asarray(found[:, :nv].T)
+        found = push(q, v, *self._own, rates[:, :nq].copy(), rates[:, nq:].copy())
+        return np.asarray(total + found[:, :nv].T)
 
     def _off(self, q: Array, v: Array, f: Array) -> float:
         speed = np.where(f[..., 2] > 0.0, _speed(self.motion(q, v)), 0.0)

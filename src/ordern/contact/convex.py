@@ -1,0 +1,40 @@
+"""Whole convex shapes as solids of contacts: those of `Robot.with_contacts(convex=True)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentError
+from ..model.contacts import Solid
+from ..simulate.results.tables import library
+
+if TYPE_CHECKING:
+    from ..model import Model
+    from ..model.parts import Shape
+
+__all__ = ["convex_solid", "require_coal"]
+
+_KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid")
+
+
+def require_coal() -> None:
+    """Raise if coal is not there, which contacts between convex shapes need."""
+    library("coal", "with_contacts: a contact between bodies with convex=True", "convex")
+
+
+def convex_solid(model: Model, shape: Shape, name: str) -> Solid:
+    """Return a shape as a solid; that of a mesh is its hull."""
+    size = tuple(map(float, shape.size))
+    if shape.kind == "mesh":
+        from .hulls import hull_vertices  # most robots have none
+
+        corners = hull_vertices(model, shape, name)
+        return Solid(shape.body, "hull", tuple(corners.ravel().tolist()), shape.placement)
+    if shape.kind not in _KINDS:
+        raise ArgumentError(
+            f"with_contacts: shape {name!r} is a {shape.kind}, which is not convex and bounded; with convex=True, "
+            f"{', '.join(_KINDS)} and hulls of meshes can touch"
+        )
+    if min(size[:1] if shape.kind == "capsule" else size) <= 0.0:
+        raise ArgumentError(f"with_contacts: shape {name!r} is a {shape.kind} of the size {size}, which has no volume")
+    return Solid(shape.body, shape.kind, size, shape.placement)

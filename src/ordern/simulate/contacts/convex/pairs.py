@@ -1,0 +1,176 @@
+"""Two convex shapes, or one and the ground: the normal, the points and the depth of their contact.
+
+coal finds the normal, by GJK where shapes are apart and EPA where they overlap. With curved shapes it is good to 1e-5,
+and two steps of Newton's method make it exact. The points follow from the normal, by `regions` and `averaging`.
+
+Reference: E. G. Gilbert, D. W. Johnson and S. S. Keerthi 1988 (GJK); G. van den Bergen 2001 (EPA).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....arguments import Array
+from ....errors import OrdernError
+from ....model.contacts import Ground, ModelContact
+from ....records import dataclass
+from ...results.tables import library
+from .averaging import averaged
+from .regions import overlap
+from .shapes import ConvexShape, shape_of
+
+__all__ = ["TILT", "ConvexPair", "Patch"]
+
+TILT = 1e-4
+"""The angle, in rad, over which depths are averaged."""
+_STEEP = 3.0 * TILT
+"""Corners that rise more steeply from the plane of contact are left out."""
+_FLAT = 1e-5
+"""Corners that rise less steeply are on a common edge or face, for Newton's method."""
+_FAR = 0.01
+"""Beyond this part of the smaller shape's radius, shapes do not touch: there, the distance alone is computed."""
+_CORRECTED = 1e-3
+"""The largest angle, in rad, by which Newton's method turns a normal."""
+Pose = tuple[Array, Array]
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A contact at one position."""
+
+    axes: Array
+    """Two directions along the surface, then the normal, from the second shape to the first, as rows (3, 3)."""
+    depth: float
+    """Averaged; negative where the shapes are apart."""
+    points: Array
+    """Where the force acts, (m, 3), in the world."""
+    w: Array
+    """The parts of the points in the force, (m,)."""
+    S: Array
+    """The derivatives of these parts by the depths of the points, (m, m)."""
+
+
+class ConvexPair:
+    """The contact of two convex shapes, or of one with the plane of the ground."""
+
+    def __init__(self, contact: ModelContact, ground: Ground | None) -> None:
+        self.name, self.first = contact.name, shape_of(contact.first)
+        self.second: ConvexShape | None = None
+        self._axes = np.eye(3)
+        if contact.second is None:
+            assert ground is not None
+            self._axes = np.array(ground.axes)
+            return
+        self.second = shape_of(contact.second)
+        self._curved = self.first.curved or self.second.curved
+        self._far = _FAR * min(self.first.radius, self.second.radius)
+        self._coal = coal = library("coal", "a contact of convex shapes", "convex")
+        self._geometry = self.first.geometry(coal), self.second.geometry(coal)
+        self._request = request = coal.DistanceRequest()
+        request.gjk_tolerance, request.epa_tolerance = 1e-14, 1e-12
+        request.gjk_max_iterations, request.epa_max_iterations = 1000, 500
+        self._places = coal.Transform3s(), coal.Transform3s()
+
+    def patch(self, first: Pose, second: Pose | None, height: float) -> Patch:
+        """Return the contact at poses (rotation, position) of both shapes, or at a height of the ground."""
+        if self.second is None or second is None:
+            n = self._axes[2]
+            at = _near(_corners(self.first, first, -n), self._axes, n * height, 1.0)
+            return _shared(self._axes, n * height, at[:, :2], -at[:, 2])
+        d, n, x = self._distance(first, second)
+        if d > self._far:
+            return Patch(_completed(n), -d, x[None], np.ones(1), np.zeros((1, 1)))
+        if self._curved:
+            n = self._corrected(n, first, second)
+        axes = _completed(n)
+        upper = _near(_corners(self.first, first, -n), axes, x, 1.0)
+        lower = _near(_corners(self.second, second, n), axes, x, -1.0)
+        at, depths = overlap(upper, lower, self.first.across + self.second.across)
+        if not len(depths):
+            at, depths = np.zeros((1, 2)), np.array([lower[:, 2].max() - upper[:, 2].min()])
+        return _shared(axes, x, at, depths)
+
+    def _distance(self, first: Pose, second: Pose) -> tuple[float, Array, Array]:
+        """Return the signed distance, the normal and the middle of the nearest points, by coal."""
+        for place, (R, p) in zip(self._places, (first, second), strict=True):
+            place.setRotation(R)
+            place.setTranslation(p)
+        found = self._coal.DistanceResult()
+        (A, B), (a, b) = self._geometry, self._places
+        d = float(self._coal.distance(A, a, B, b, self._request, found))
+        n, x = -np.array(found.normal), 0.5 * (found.getNearestPoint1() + found.getNearestPoint2())
+        if not (np.isfinite(n).all() and np.isfinite(x).all() and n.any()):
+            raise OrdernError(f"contact {self.name!r}: coal finds no distance between its shapes")
+        return d, n / np.linalg.norm(n), np.asarray(x)
+
+    def _corrected(self, n: Array, first: Pose, second: Pose) -> Array:
+        """Return the normal across which the farthest points of both shapes lie above each other.
+
+        With the farthest points a of the first and b of the second shape, H their derivatives, T the directions of
+        edges and faces, and g = n . (a - b), a turn e of the normal and steps y along T solve
+
+            (H + g) e + T y = a - b,   T . (n + e) = 0      across n
+        """
+        assert self.second is not None
+        for _ in range(2):
+            axes = _completed(n)
+            Q = axes[:2]
+            a, T, H = _feature(self.first, first, -n)
+            b, U, J = _feature(self.second, second, n)
+            T, apart = np.concatenate([T, U], axis=0), a - b
+            k = len(T)
+            M = np.zeros((2 + k, 2 + k))
+            M[:2, :2] = Q @ (H + J) @ Q.T + float(n @ apart) * np.eye(2)
+            M[:2, 2:], M[2:, :2] = Q @ T.T, T @ Q.T
+            e = np.linalg.lstsq(M, np.concatenate([Q @ apart, -(T @ n)]), rcond=1e-9)[0][:2]
+            if not np.abs(e).max() < _CORRECTED:
+                return n
+            n = n + e @ Q
+            n /= np.linalg.norm(n)
+        return n
+
+
+def _corners(shape: ConvexShape, pose: Pose, d: Array) -> Array:
+    """Return the corners of a shape that may be farthest in a direction, in the world."""
+    R, p = pose
+    return np.asarray(p + shape.farthest(d @ R) @ R.T)
+
+
+def _near(corners: Array, axes: Array, x: Array, side: float) -> Array:
+    """Return corners near the plane of contact, along the axes at x; `side` is 1 for the shape above the plane."""
+    at = (corners - x) @ axes.T
+    height = side * at[:, 2]
+    k = int(np.argmin(height))
+    reach = np.hypot(at[:, 0] - at[k, 0], at[:, 1] - at[k, 1])
+    return np.asarray(at[height - height[k] <= _STEEP * reach])
+
+
+def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, Array, Array]:
+    """Return the farthest point, directions (k, 3) of the edge (one) or face (two) that it is on, its derivative."""
+    corners = _corners(shape, pose, d)
+    far = corners @ d
+    k = int(np.argmax(far))
+    off = corners - corners[k]
+    reach = np.linalg.norm(off, axis=1)
+    on = (far[k] - far <= _FLAT * reach) & (reach > 0.0)
+    T, R = off[on] / reach[on, None], pose[0]
+    if len(T) > 1:
+        T = T[[0, int(np.argmin(np.abs(T @ T[0])))]]
+    return corners[k], T, R @ shape.turning(d @ R) @ R.T
+
+
+def _shared(axes: Array, x: Array, at: Array, depths: Array) -> Patch:
+    """Return the contact from the corners of the region of overlap, along the axes at x."""
+    found = averaged(at, depths, TILT)
+    points = x + at[found.kept] @ axes[:2]
+    return Patch(axes, found.depth, points, found.w, found.S)
+
+
+def _completed(n: Array) -> Array:
+    """Return two directions across n, and n, as rows; as `algorithms.contact.geometry` does."""
+    x, y, z = n.tolist()
+    t = np.array([0.0, -z, y]) if x * x < 0.5 else np.array([z, 0.0, -x])
+    t /= np.sqrt(t @ t)
+    return np.stack([t, [y * t[2] - z * t[1], z * t[0] - x * t[2], x * t[1] - y * t[0]], n])
