@@ -31,8 +31,13 @@ _FLAT = 1e-5
 """Corners that rise less steeply are on a common edge or face, for Newton's method."""
 _FAR = 0.01
 """Beyond this part of the smaller shape's radius, shapes do not touch: there, the distance alone is computed."""
+_ON_FACE = 1e-6
+"""A normal that differs by less from that of a face is the one of the face."""
 _CORRECTED = 1e-3
 """The largest angle, in rad, by which Newton's method turns a normal."""
+_STRAIGHT = 1.0 - 1e-12
+"""Directions with a larger product are parallel: they are on one edge."""
+_NO_TURNING = np.zeros((3, 3))
 Pose = tuple[Array, Array]
 
 
@@ -82,8 +87,7 @@ class ConvexPair:
         d, n, x = self._distance(first, second)
         if d > self._far:
             return Patch(_completed(n), -d, x[None], np.ones(1), np.zeros((1, 1)))
-        if self._curved:
-            n = self._corrected(n, first, second)
+        n = self._corrected(n, first, second)
         axes = _completed(n)
         upper = _near(_corners(self.first, first, -n), axes, x, 1.0)
         lower = _near(_corners(self.second, second, n), axes, x, -1.0)
@@ -108,27 +112,35 @@ class ConvexPair:
     def _corrected(self, n: Array, first: Pose, second: Pose) -> Array:
         """Return the normal across which the farthest points of both shapes lie above each other.
 
-        With the farthest points a of the first and b of the second shape, H their derivatives, T the directions of
-        edges and faces, and g = n . (a - b), a turn e of the normal and steps y along T solve
+        Where it is that of a face, it is computed from the face. Else, with the farthest points a of the first and b of
+        the second shape, H their derivatives, T the directions of edges, and g = n . (a - b), a turn e of the normal
+        and steps y along T solve
 
             (H + g) e + T y = a - b,   T . (n + e) = 0      across n
         """
         assert self.second is not None
-        for _ in range(2):
-            axes = _completed(n)
-            Q = axes[:2]
+        for _ in range(2 if self._curved else 1):
             a, T, H = _feature(self.first, first, -n)
             b, U, J = _feature(self.second, second, n)
-            T, apart = np.concatenate([T, U], axis=0), a - b
-            k = len(T)
-            M = np.zeros((2 + k, 2 + k))
-            M[:2, :2] = Q @ (H + J) @ Q.T + float(n @ apart) * np.eye(2)
-            M[:2, 2:], M[2:, :2] = Q @ T.T, T @ Q.T
-            e = np.linalg.lstsq(M, np.concatenate([Q @ apart, -(T @ n)]), rcond=1e-9)[0][:2]
+            faces = [_across(n, *x) for x in (T, U) if len(x) == 2]
+            if faces:
+                nearest = min(faces, key=lambda face: float(np.abs(face - n).max()))
+                return nearest if np.abs(nearest - n).max() < _ON_FACE else n
+            T, Q = [*T, *U], _completed(n)[:2]
+            M, r, k = np.zeros((4, 4)), np.zeros(4), 2 + len(T)
+            M[:2, :2] = Q @ (H + J) @ Q.T + float(n @ (a - b)) * np.eye(2)
+            r[:2] = Q @ (a - b)
+            for i, x in enumerate(T, 2):
+                M[:2, i] = M[i, :2] = Q @ x
+                r[i] = -(x @ n)
+            try:
+                e = np.linalg.solve(M[:k, :k], r[:k])[:2]
+            except np.linalg.LinAlgError:  # parallel edges
+                return n
             if not np.abs(e).max() < _CORRECTED:
                 return n
             n = n + e @ Q
-            n /= np.linalg.norm(n)
+            n /= np.sqrt(n @ n)
         return n
 
 
@@ -147,18 +159,30 @@ def _near(corners: Array, axes: Array, x: Array, side: float) -> Array:
     return np.asarray(at[height - height[k] <= _STEEP * reach])
 
 
-def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, Array, Array]:
-    """Return the farthest point, directions (k, 3) of the edge (one) or face (two) that it is on, its derivative."""
-    corners = _corners(shape, pose, d)
+def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, list[Array], Array]:
+    """Return the farthest point, the directions of the edge (one) or face (two) that it is on, and its derivative."""
+    corners, R = _corners(shape, pose, d), pose[0]
+    H = R @ shape.turning(d @ R) @ R.T if shape.curved else _NO_TURNING
+    if len(corners) == 1:
+        return corners[0], [], H
     far = corners @ d
     k = int(np.argmax(far))
     off = corners - corners[k]
-    reach = np.linalg.norm(off, axis=1)
-    on = (far[k] - far <= _FLAT * reach) & (reach > 0.0)
-    T, R = off[on] / reach[on, None], pose[0]
-    if len(T) > 1:
-        T = T[[0, int(np.argmin(np.abs(T @ T[0])))]]
-    return corners[k], T, R @ shape.turning(d @ R) @ R.T
+    reach = np.sqrt((off * off).sum(axis=1))
+    on = np.flatnonzero((far[k] - far <= _FLAT * reach) & (reach > 0.0))
+    T = off[on] / reach[on, None]
+    if len(on) < 2:
+        return corners[k], list(T), H
+    other = np.abs(T @ T[0])
+    j = int(np.argmin(other))
+    return corners[k], [T[0], T[j]] if other[j] < _STRAIGHT else [T[0]], H
+
+
+def _across(n: Array, u: Array, w: Array) -> Array:
+    """Return the normal of the face with two directions, on the side of n."""
+    m = np.cross(u, w)
+    m /= np.sqrt(m @ m)
+    return np.asarray(m if m @ n > 0.0 else -m)
 
 
 def _shared(axes: Array, x: Array, at: Array, depths: Array) -> Patch:
