@@ -33,6 +33,8 @@ _FAR = 0.01
 """Beyond this part of the smaller shape's radius, shapes do not touch: there, the distance alone is computed."""
 _ON_FACE = 1e-6
 """A normal that differs by less from that of a face is the one of the face."""
+_APART = 2e-3
+"""Shapes that are nearer than this part of the smaller one's radius are moved apart for the normal."""
 _CORRECTED = 1e-3
 """The largest angle, in rad, by which Newton's method turns a normal."""
 _STRAIGHT = 1.0 - 1e-12
@@ -70,11 +72,13 @@ class ConvexPair:
             return
         self.second = shape_of(contact.second)
         self._curved = self.first.curved or self.second.curved
-        self._far = _FAR * min(self.first.radius, self.second.radius)
+        size = min(self.first.radius, self.second.radius)
+        self._far, self._apart = _FAR * size, _APART * size
+        self._last: Array | None = None
         self._coal = coal = library("coal", "a contact of convex shapes", "convex")
         self._geometry = self.first.geometry(coal), self.second.geometry(coal)
         self._request = request = coal.DistanceRequest()
-        request.gjk_tolerance, request.epa_tolerance = 1e-14, 1e-12
+        request.gjk_tolerance, request.epa_tolerance = 1e-10, 1e-8
         request.gjk_max_iterations, request.epa_max_iterations = 1000, 500
         self._places = coal.Transform3s(), coal.Transform3s()
 
@@ -84,7 +88,7 @@ class ConvexPair:
             n = self._axes[2]
             at = _near(_corners(self.first, first, -n), self._axes, n * height, 1.0)
             return _shared(self._axes, n * height, at[:, :2], -at[:, 2])
-        d, n, x = self._distance(first, second)
+        d, n, x = self._nearest(first, second)
         if d > self._far:
             return Patch(_completed(n), -d, x[None], np.ones(1), np.zeros((1, 1)))
         n = self._corrected(n, first, second)
@@ -96,8 +100,29 @@ class ConvexPair:
             at, depths = np.zeros((1, 2)), np.array([lower[:, 2].max() - upper[:, 2].min()])
         return _shared(axes, x, at, depths)
 
+    def _nearest(self, first: Pose, second: Pose) -> tuple[float, Array, Array]:
+        """Return the signed distance, the normal, and a point between the shapes.
+
+        Where they nearly touch or overlap, the normal is that of the shapes after they are moved apart along it: the
+        one of surfaces that touch is the quotient of two small numbers.
+        """
+        d, n, x = self._distance(first, second)
+        if d >= self._apart:
+            return d, n, x
+        if not n.any():  # coal finds none for surfaces that touch
+            n = first[1] - second[1] if self._last is None else self._last
+            n = n / max(float(np.sqrt(n @ n)), 1e-300)
+        by = (self._apart - d) * n
+        _, m, y = self._distance((first[0], first[1] + by), second)
+        if m.any() and m @ n > 0.0:
+            n, x = m, y - 0.5 * by
+        if not np.isfinite(n).all() or not n.any():
+            raise OrdernError(f"contact {self.name!r}: coal finds no normal between its shapes")
+        self._last = n
+        return d, n, x
+
     def _distance(self, first: Pose, second: Pose) -> tuple[float, Array, Array]:
-        """Return the signed distance, the normal and the middle of the nearest points, by coal."""
+        """Return the signed distance, the normal and the middle of the nearest points, by coal; zeros if it fails."""
         for place, (R, p) in zip(self._places, (first, second), strict=True):
             place.setRotation(R)
             place.setTranslation(p)
@@ -105,9 +130,10 @@ class ConvexPair:
         (A, B), (a, b) = self._geometry, self._places
         d = float(self._coal.distance(A, a, B, b, self._request, found))
         n, x = -np.array(found.normal), 0.5 * (found.getNearestPoint1() + found.getNearestPoint2())
-        if not (np.isfinite(n).all() and np.isfinite(x).all() and n.any()):
-            raise OrdernError(f"contact {self.name!r}: coal finds no distance between its shapes")
-        return d, n / np.linalg.norm(n), np.asarray(x)
+        length = float(np.sqrt(n @ n))
+        if not (np.isfinite(length) and np.isfinite(x).all() and length and np.isfinite(d)):
+            return 0.0, np.zeros(3), 0.5 * (first[1] + second[1])
+        return d, n / length, np.asarray(x)
 
     def _corrected(self, n: Array, first: Pose, second: Pose) -> Array:
         """Return the normal across which the farthest points of both shapes lie above each other.
