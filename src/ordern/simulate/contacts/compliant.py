@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .touching import Touching
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from ..run.run import Run
     from .convex.forces import ConvexContacts
 
 __all__ = ["Compliant", "dissipation_of", "softness"]
@@ -28,6 +30,8 @@ _APPROACH = 1.0
 """The speed of approach, in m/s, at which the usual dissipation gives a contact its restitution."""
 _LEAST = 0.05
 """The least restitution that dissipation is made for: none at all would take an infinite one."""
+_NEAR = 1e-4
+"""Where a gap falls below this, in m, steps begin anew with a short one."""
 _SLIPS = 10.0
 """Contacts slip above this many slip speeds: there friction is 0.995 of its full force."""
 
@@ -90,6 +94,20 @@ class Compliant(Touching):
                 self._watcher(f"sticking {name}", k, 1, lambda x: self._slow - _speed(x), closed=True),
                 self._watcher(f"slipping {name}", k, 1, lambda x: _speed(x) - self._slow, closed=True),
             ]
+        for k, name in enumerate(self.names):
+            near = self._watcher(f"near {name}", k, -1, lambda x: x[..., 3] - _NEAR)
+            self.watchers.append(replace(near, effect=self._slowly(k), shown=False))
+
+    def _slowly(self, k: int) -> Callable[[Run], None]:
+        """Return the effect of being near: a short step, since a long one of free flight may pass through a body."""
+
+        def effect(run: Run) -> None:
+            speed = -float(self.motion(run.q, run.v)[k, 2])
+            run.stops.restart(run.t, run.q, run.v)
+            run.watch.signs[run.watch.watchers.index(self.watchers[4 * self.count + k])] = 0.0
+            run.renew(2.0 * _NEAR / max(speed, _NEAR))
+
+        return effect
 
     def _watcher(self, name: str, k: int, way: int, g: Callable[[Array], Array], closed: bool = False) -> Watcher:
         """Return the watcher of a function of a contact's motion; where it is `closed`, it is negative at open ones."""
