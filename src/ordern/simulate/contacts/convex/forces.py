@@ -159,9 +159,8 @@ class ConvexContacts:
                 if solid is not None and solid.body != BASE:
                     k = self._at[solid.body]
                     arm = patch.points - T[k, :3, 3]
-                    # along an axis e: e . (v + w x arm) = e . v + (arm x e) . w
-                    turn = np.cross(arm[:, None, :], patch.axes[None])
-                    moves += side * (patch.axes @ J[k, 3:] + turn @ J[k, :3])
+                    # along an axis e: e . (v + w x arm) = e . v - e . (arm x w)
+                    moves += side * (patch.axes @ (J[k, 3:] - _crossing(arm) @ J[k, :3]))
             patches.append(patch)
             rows.append(moves)
         return _Place(tuple(patches), tuple(rows))
@@ -172,3 +171,12 @@ class ConvexContacts:
             return R, p
         body = T[self._at[solid.body]]
         return body[:3, :3] @ R, body[:3, :3] @ p + body[:3, 3]
+
+
+def _crossing(arm: Array) -> Array:
+    """Return the matrices (m, 3, 3) of the products arm x."""
+    found = np.zeros((len(arm), 3, 3))
+    found[:, 2, 1] = arm[:, 0]
+    found[:, 0, 2] = arm[:, 1]
+    found[:, 1, 0] = arm[:, 2]
+    return np.asarray(found - np.swapaxes(found, 1, 2))

@@ -8,6 +8,7 @@ Reference: E. G. Gilbert, D. W. Johnson and S. S. Keerthi 1988 (GJK); G. van den
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -206,7 +207,8 @@ def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, list[Arra
 
 def _across(n: Array, u: Array, w: Array) -> Array:
     """Return the normal of the face with two directions, on the side of n."""
-    m = np.cross(u, w)
+    (a, b, c), (x, y, z) = u.tolist(), w.tolist()
+    m = np.array([b * z - c * y, c * x - a * z, a * y - b * x])
     m /= np.sqrt(m @ m)
     return np.asarray(m if m @ n > 0.0 else -m)
 
@@ -221,6 +223,7 @@ def _shared(axes: Array, x: Array, at: Array, depths: Array) -> Patch:
 def _completed(n: Array) -> Array:
     """Return two directions across n, and n, as rows; as `algorithms.contact.geometry` does."""
     x, y, z = n.tolist()
-    t = np.array([0.0, -z, y]) if x * x < 0.5 else np.array([z, 0.0, -x])
-    t /= np.sqrt(t @ t)
-    return np.stack([t, [y * t[2] - z * t[1], z * t[0] - x * t[2], x * t[1] - y * t[0]], n])
+    a, b, c = (0.0, -z, y) if x * x < 0.5 else (z, 0.0, -x)
+    k = 1.0 / math.sqrt(a * a + b * b + c * c)
+    a, b, c = k * a, k * b, k * c
+    return np.array([[a, b, c], [y * c - z * b, z * a - x * c, x * b - y * a], [x, y, z]])

@@ -50,11 +50,15 @@ def _plane(corners: Array) -> tuple[float, Array]:
     n = len(corners)
     if n == 1:
         return float(corners[0, 2]), np.zeros(2)
-    middle = corners.mean(axis=0)
+    middle = corners.sum(axis=0) / n
     x = corners - middle
-    U, s, V = np.linalg.svd(x[:, :2], full_matrices=False)
-    kept = s > _THIN * s[0]
-    slope = V[kept].T @ ((U[:, kept].T @ x[:, 2]) / s[kept])
+    (xx, xy, xz), (_, yy, yz), _ = (x.T @ x).tolist()
+    det = xx * yy - xy * xy
+    if n > 2 and det > _THIN * (xx + yy) ** 2:
+        slope = np.array([yy * xz - xy * yz, xx * yz - xy * xz]) / det
+    else:
+        along = x[int(np.argmax((x[:, :2] ** 2).sum(axis=1))), :2]
+        slope = along * (along @ (x[:, :2].T @ x[:, 2])) / max(float(((x[:, :2] @ along) ** 2).sum()), 1e-300)
     return float(middle[2] - slope @ middle[:2]), slope
 
 
