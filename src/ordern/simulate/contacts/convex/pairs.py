@@ -1,7 +1,7 @@
 """Two convex shapes, or one and the ground: the normal, the points and the depth of their contact.
 
-coal finds the normal, by GJK where shapes are apart and EPA where they overlap. With curved shapes it is good to 1e-5,
-and two steps of Newton's method make it exact. The points follow from the normal, by `regions` and `averaging`.
+coal finds the normal, by GJK where shapes are apart and EPA where they overlap. Of curved shapes it is good to 1e-3 or
+better, and Newton's method makes it exact. The points follow from the normal, by `regions` and `averaging`.
 
 Reference: E. G. Gilbert, D. W. Johnson and S. S. Keerthi 1988 (GJK); G. van den Bergen 2001 (EPA).
 """
@@ -20,12 +20,10 @@ from ....records import dataclass
 from ...results.tables import library
 from .averaging import averaged
 from .regions import overlap
-from .shapes import ConvexShape, shape_of
+from .shapes import TILT, ConvexShape, shape_of
 
-__all__ = ["TILT", "ConvexPair", "Patch"]
+__all__ = ["ConvexPair", "Patch"]
 
-TILT = 1e-4
-"""The angle, in rad, over which depths are averaged."""
 _STEEP = 3.0 * TILT
 """Corners that rise more steeply from the plane of contact are left out."""
 _FLAT = 1e-5
@@ -36,10 +34,10 @@ _ON_FACE = 1e-6
 """A normal that differs by less from that of a face is the one of the face."""
 _APART = 2e-3
 """Shapes that are nearer than this part of the smaller one's radius are moved apart for the normal."""
-_CORRECTED = 1e-3
-"""The largest angle, in rad, by which Newton's method turns a normal."""
-_STRAIGHT = 1.0 - 1e-12
-"""Directions with a larger product are parallel: they are on one edge."""
+_CORRECTED, _ROUNDS, _TURNED = 0.03, 5, 1e-9
+"""Newton's method turns normals by at most this angle, in rad, in so many rounds; one that turns it by less is last."""
+_STRAIGHT = 1e-12
+"""Directions whose cosine differs from 1 by less are on one edge."""
 _NO_TURNING = np.zeros((3, 3))
 Pose = tuple[Array, Array]
 
@@ -140,35 +138,49 @@ class ConvexPair:
         """Return the normal across which the farthest points of both shapes lie above each other.
 
         Where it is that of a face, it is computed from the face. Else, with the farthest points a of the first and b of
-        the second shape, H their derivatives, T the directions of edges, and g = n . (a - b), a turn e of the normal
-        and steps y along T solve
+        the second shape, H the sum of their derivatives, T and U the directions of edges on which they lie, and
+        g = n . (a - b), a turn e of the normal and steps y and z along the edges solve
 
-            (H + g) e + T y = a - b,   T . (n + e) = 0      across n
+            (H + g) e - T y + U z = a - b,   T . (n + e) = 0,   U . (n + e) = 0      across n
         """
         assert self.second is not None
-        for _ in range(2 if self._curved else 1):
-            a, T, H = _feature(self.first, first, -n)
-            b, U, J = _feature(self.second, second, n)
-            faces = [_across(n, *x) for x in (T, U) if len(x) == 2]
+        found, most = n, _CORRECTED if self._curved else _ON_FACE
+        for _ in range(_ROUNDS if self._curved else 1):
+            a, T, H = _feature(self.first, first, -found)
+            b, U, J = _feature(self.second, second, found)
+            faces = [_across(found, *x) for x in (T, U) if len(x) == 2]
             if faces:
-                nearest = min(faces, key=lambda face: float(np.abs(face - n).max()))
-                return nearest if np.abs(nearest - n).max() < _ON_FACE else n
-            T, Q = [*T, *U], _completed(n)[:2]
-            M, r, k = np.zeros((4, 4)), np.zeros(4), 2 + len(T)
-            M[:2, :2] = Q @ (H + J) @ Q.T + float(n @ (a - b)) * np.eye(2)
-            r[:2] = Q @ (a - b)
-            for i, x in enumerate(T, 2):
-                M[:2, i] = M[i, :2] = Q @ x
-                r[i] = -(x @ n)
-            try:
-                e = np.linalg.solve(M[:k, :k], r[:k])[:2]
-            except np.linalg.LinAlgError:  # parallel edges
+                nearest = min(faces, key=lambda face: float(np.abs(face - found).max()))
+                return nearest if np.abs(nearest - found).max() < _ON_FACE else found
+            e = _turn(found, a - b, H + J, T, U)
+            if e is None or not np.abs(found + e - n).max() < most:
                 return n
-            if not np.abs(e).max() < _CORRECTED:
-                return n
-            n = n + e @ Q
-            n /= np.sqrt(n @ n)
-        return n
+            found = found + e
+            found = found / np.sqrt(found @ found)
+            if np.abs(e).max() < _TURNED:
+                break
+        return found
+
+
+def _turn(n: Array, apart: Array, H: Array, T: list[Array], U: list[Array]) -> Array | None:
+    """Return the turn of a normal; None if the edges do not meet."""
+    Q, edges, signs = _completed(n)[:2], [*T, *U], [-1.0] * len(T) + [1.0] * len(U)
+    if len(edges) == 2:
+        u, w = (x / np.sqrt(x @ x) for x in edges)
+        if np.abs(u - (u @ w) * w).max() < _FLAT:  # side by side: they are one
+            edges, signs = [u], [0.0]
+    M, r, k = np.zeros((4, 4)), np.zeros(4), 2 + len(edges)
+    M[:2, :2] = Q @ H @ Q.T + float(n @ apart) * np.eye(2)
+    r[:2] = Q @ apart
+    for i, x in enumerate(edges, 2):
+        M[:2, i] = M[i, :2] = Q @ x
+        r[i] = -(x @ n)
+    try:
+        found = np.linalg.solve(M[:k, :k], r[:k])
+    except np.linalg.LinAlgError:
+        return None
+    along = [s * y for s, y in zip(signs, found[2:].tolist(), strict=True) if s]
+    return np.asarray(found[:2] @ Q) if all(-_FLAT <= y <= 1.0 + _FLAT for y in along) else None
 
 
 def _corners(shape: ConvexShape, pose: Pose, d: Array) -> Array:
@@ -187,7 +199,10 @@ def _near(corners: Array, axes: Array, x: Array, side: float) -> Array:
 
 
 def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, list[Array], Array]:
-    """Return the farthest point, the directions of the edge (one) or face (two) that it is on, and its derivative."""
+    """Return the farthest point, vectors along the edge (one) or face (two) that it is on, and its derivative.
+
+    That of an edge goes to its other end.
+    """
     corners, R = _corners(shape, pose, d), pose[0]
     H = R @ shape.turning(d @ R) @ R.T if shape.curved else _NO_TURNING
     if len(corners) == 1:
@@ -197,12 +212,12 @@ def _feature(shape: ConvexShape, pose: Pose, d: Array) -> tuple[Array, list[Arra
     off = corners - corners[k]
     reach = np.sqrt((off * off).sum(axis=1))
     on = np.flatnonzero((far[k] - far <= _FLAT * reach) & (reach > 0.0))
-    T = off[on] / reach[on, None]
     if len(on) < 2:
-        return corners[k], list(T), H
-    other = np.abs(T @ T[0])
-    j = int(np.argmin(other))
-    return corners[k], [T[0], T[j]] if other[j] < _STRAIGHT else [T[0]], H
+        return corners[k], list(off[on]), H
+    long = int(on[np.argmax(reach[on])])
+    sines = 1.0 - np.abs(off[on] @ off[long]) / (reach[on] * reach[long])
+    j = int(np.argmax(sines))
+    return corners[k], [off[long], off[on[j]]] if sines[j] > _STRAIGHT else [off[long]], H
 
 
 def _across(n: Array, u: Array, w: Array) -> Array:
