@@ -769,9 +769,9 @@ class Robot(
         speed.
 
         With `convex`, bodies of `pairs` and `self_collision` touch with their whole convex shapes: boxes, spheres,
-        capsules, cylinders, ellipsoids and hulls of meshes, edges too. Ellipsoids and hulls then also touch a ground that
-        is a plane. Only `simulate(contacts="compliant")` handles such contacts. Those between bodies need the package
-        coal: `pip install ordern[convex]`.
+        capsules, cylinders, ellipsoids and hulls of meshes, edges too. Ellipsoids and hulls then also touch a ground
+        that is a plane. Only `simulate(contacts="compliant")` handles such contacts. Those between bodies need the
+        package coal: `pip install ordern[convex]`.
 
         `linearise` refuses robots with contacts; functions that are not of motions ignore them. A robot that is built
         from this one, such as by `attach`, has none.

@@ -169,7 +169,8 @@ def _on_ground(
     names = _distinct(name for name, _, _ in spheres)
     whole = ("ellipsoid", "hull")
     found = [
-        _contact(name, solid, None, mu, solid.kind in whole) for name, (_, solid, mu) in zip(names, spheres, strict=True)
+        _contact(name, solid, None, mu, solid.kind in whole)
+        for name, (_, solid, mu) in zip(names, spheres, strict=True)
     ]
     edges = [replace(c, name=f"{c.name} edge", part=1) for c in found] if ground.steps else []
     return found + edges

@@ -23,12 +23,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....arguments import Array
 from ....records import dataclass
 
 __all__ = ["Average", "averaged"]
 
+Indices = NDArray[np.intp]
 _APART = 1e-9
 """Corners closer than this part of the largest distance are one."""
 _TIE = 1e-12
@@ -40,7 +42,7 @@ class Average:
     """The averaged depth, and the corners that share it."""
 
     depth: float
-    kept: Array
+    kept: Indices
     """The indices of the corners that are the deepest ones at some tilt."""
     w: Array
     """Their parts of the force; the sum is 1."""
@@ -66,7 +68,7 @@ def averaged(x: Array, h: Array, tilt: float) -> Average:
     return Average(depth, kept[counts], w[counts], S[np.ix_(counts, counts)])
 
 
-def _distinct(y: Array, h: Array, kept: Array, apart: float) -> Array:
+def _distinct(y: Array, h: Array, kept: Indices, apart: float) -> Indices:
     """Return these corners without those that coincide with deeper ones."""
     found: list[int] = []
     for k in sorted(kept.tolist(), key=lambda k: -h[k]):

@@ -3,8 +3,8 @@
     F = K D^(3/2),   f_i = w_i F max(1 - c u_i, 0),   friction at each point by its own velocity
 
 D is the averaged depth, w_i the parts of the points, u_i their normal velocities: see `averaging`. Since dD/dt is minus
-the sum of w_i u_i, the springs have a potential, 2/5 K D^(5/2), and dampers and friction take energy. Along the surface,
-this holds up to the angle of the average, 1e-4 of the normal force: D depends on where the borders of faces are.
+the sum of w_i u_i, the springs have a potential, 2/5 K D^(5/2), and dampers and friction take energy. This holds up to
+1e-4 of the normal force along the surface, the angle of the average: D depends on where the borders of faces are.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ class ConvexContacts:
         J = self.robot.jacobians(q, self._frames, "world")
         patches, rows = [], []
         for pair, c, height in zip(self._pairs, self._contacts, self._heights, strict=True):
-            patch = pair.patch(self._pose(c.first, T), c.second and self._pose(c.second, T), float(height))
+            other = None if c.second is None else self._pose(c.second, T)
+            patch = pair.patch(self._pose(c.first, T), other, float(height))
             moves = np.zeros((len(patch.w), 3, self.robot.nv))
             for solid, side in ((c.first, 1.0), (c.second, -1.0)):
                 if solid is not None and solid.body != BASE:

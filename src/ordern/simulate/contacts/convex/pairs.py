@@ -9,7 +9,6 @@ Reference: E. G. Gilbert, D. W. Johnson and S. S. Keerthi 1988 (GJK); G. van den
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 
 The farthest points of a shape in a direction d are a point, an edge or a face. `farthest` returns more: the corners
 that may be farthest after a small tilt. Rims of cylinders are polygons of 16 corners and the farthest point of the rim;
-the latter comes out of its chord within the first 1e-4 rad of tilt, so that nothing jumps where a cylinder stands
+the latter comes out of its chord within the first 1e-3 rad of tilt, so that nothing jumps where a cylinder stands
 upright. `turning` is the derivative of the farthest point by d, where that is unique.
 """
 
@@ -144,7 +144,7 @@ class _Cylinder(ConvexShape):
             return np.array([[r * c, r * s, -z], [r * c, r * s, z]])
         off = (math.atan2(s, c) / _STEP + 0.5) % 1.0 - 0.5  # from the nearest corner, in corners
         chord = math.cos(0.5 * _STEP) / math.cos((0.5 - abs(off)) * _STEP)
-        out = min(level / TILT, 1.0)
+        out = min(level / (10.0 * TILT), 1.0)
         r *= chord + (1.0 - chord) * out * out * (3.0 - 2.0 * out)
         end = z if d[2] > 0.0 else -z
         return np.concatenate([self._rims[int(d[2] > 0.0)], [[r * c, r * s, end]]])
