@@ -319,6 +319,5 @@ CONVEX_JACOBIAN = 1e-3
 """Derivatives of the forces of convex contacts that are made for Newton's method, relative to the largest: without the
 change of axes and arms, which is the ratio of the depth to the size of the bodies."""
 
-CONVEX_ENERGY = 2e-4
-"""Energy after a collision without friction and dampers, relative: contacts average over 1e-4 rad, and so have forces
-along the surface of this part of the normal force that are left out."""
+CONVEX_ENERGY = 1e-7
+"""Energy after a collision without friction and dampers, relative, at tolerances of 1e-8: forces have a potential."""

@@ -73,6 +73,16 @@ def test_momentum_is_kept_when_bodies_collide() -> None:
     assert result.report.contacts.touches == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [0.3, 0.7])
+def test_long_steps_of_free_flight_do_not_pass_through_a_body(apart: float) -> None:
+    robot = floating([("sphere", (0.1,))] * 2).with_contacts(pairs=[("0", "1")], friction=0.4)
+    q0 = [1, 0, 0, 0, 0, 0.03, 0, 1, 0, 0, 0, apart, 0, 0]
+    result = robot.simulate(q0, [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], until=apart + 0.3, **LOOSE)
+    assert [e.name for e in result.events] == [f"{x} 0 - 1" for x in ("touching", "slipping", "sticking", "leaving")]
+    assert result.v[-1, 3] == pytest.approx(0.45126021, abs=1e-6)
+
+
 def test_the_compiled_jacobian_is_that_of_the_forces() -> None:
     robot = hopper().with_contacts(on.Ground(0.7), points=["foot"])
     contacts = Compliant(robot)

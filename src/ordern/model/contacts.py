@@ -193,20 +193,6 @@ class Contacts:
         return replace(self, pairs=pairs)
 
     @property
-    def convex(self) -> tuple[int, ...]:
-        """The contacts of whole convex shapes."""
-        return tuple(k for k, c in enumerate(self.pairs) if c.convex)
-
-    def require_closed_forms(self, what: str) -> None:
-        """Raise if a contact is of whole convex shapes, for functions that are compiled."""
-        name = next((c.name for c in self.pairs if c.convex), None)
-        if name is not None:
-            raise ArgumentError(
-                f"{what}: contact {name!r} is one of convex shapes (convex=True), which only "
-                'simulate(contacts="compliant") handles'
-            )
-
-    @property
     def turning(self) -> tuple[int, ...]:
         """The contacts with torsional or rolling friction, which have moments."""
         return tuple(k for k, c in enumerate(self.pairs) if c.torsional or c.rolling)
