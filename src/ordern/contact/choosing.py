@@ -15,7 +15,7 @@ from ..joints import Placement
 from ..model.contact_terms import Friction, friction_of
 from ..model.contacts import Contacts, Ground, ModelContact, Solid, coefficient
 from ..model.parts import BASE, Shape
-from .convex import convex_solid, require_coal
+from .convex import ConvexSolids, require_coal
 from .rules import FileRules
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def chosen_contacts(
             raise ArgumentError(f"with_contacts: {name} must be True or False, not {x!r}")
     _require_steps(model)
     own = _given_friction(friction, restitution)
-    rules = FileRules(model)
-    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, convex)
+    rules, solids = FileRules(model), ConvexSolids(model) if convex else None
+    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, solids)
     if convex and (pairs or self_collision):
         require_coal()
-    between = [*_pairs(model, pairs, rules, convex), *(_all_pairs(model, rules, convex) if self_collision else [])]
+    between = [*_pairs(model, pairs, rules, solids), *(_all_pairs(model, rules, solids) if self_collision else [])]
     found += [_contact(name, a, b, own(mu), convex) for name, a, b, mu in between]
     if not found:
         raise ArgumentError(
@@ -147,7 +147,7 @@ def _ground_of(plane: Shape) -> Ground:
 
 def _on_ground(
     model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules,
-    convex: bool,
+    solids: ConvexSolids | None,
 ) -> list[ModelContact]:  # fmt: skip
     """Return all contacts with the ground; with the plane of a file, they follow the rules of the file."""
     given = _friction_of_ground(ground)
@@ -162,8 +162,8 @@ def _on_ground(
                 mu = given or friction_of(shape.friction, shape.contact)
             else:
                 mu = rules.friction(shape, plane)
-            if convex and shape.kind not in _CLOSED and not ground.uneven:
-                spheres.append((_name(model, shape), convex_solid(model, shape, _name(model, shape)), mu))
+            if solids is not None and shape.kind not in _CLOSED and not ground.uneven:
+                spheres.append((_name(model, shape), solids.of(shape, _name(model, shape)), mu))
             else:
                 spheres += [(*sphere, mu) for sphere in _spheres(model, shape, hulls=bodies is not None)]
     names = _distinct(name for name, _, _ in spheres)
@@ -236,7 +236,9 @@ def _spheres(model: Model, shape: Shape, *, hulls: bool = False) -> list[tuple[s
 # pairs of bodies ---------------------------------------------------------------------------------------------------
 
 
-def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules, convex: bool) -> list[Between]:
+def _pairs(
+    model: Model, pairs: Iterable[Sequence[str]], rules: FileRules, solids: ConvexSolids | None
+) -> list[Between]:
     found = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2:
@@ -244,7 +246,7 @@ def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules, conve
         first, second = (_body(model, name) for name in pair)
         if first == second:
             raise ArgumentError(f"with_contacts: a body does not touch itself, but a pair is {tuple(pair)!r}")
-        here = _between(model, first, second, rules, convex, asked=True)
+        here = _between(model, first, second, rules, solids, asked=True)
         if not here:
             raise ArgumentError(
                 f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch: both need collision shapes whose bits "
@@ -254,14 +256,14 @@ def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules, conve
     return found
 
 
-def _all_pairs(model: Model, rules: FileRules, convex: bool) -> list[Between]:
+def _all_pairs(model: Model, rules: FileRules, solids: ConvexSolids | None) -> list[Between]:
     """Return all pairs of shapes that touch by the rules of the file; planes are ground, and no part of them."""
     both = [(a, b) for a in range(len(model.bodies)) for b in range(BASE, a)]
-    return [pair for a, b in both for pair in _between(model, a, b, rules, convex)]
+    return [pair for a, b in both for pair in _between(model, a, b, rules, solids)]
 
 
 def _between(
-    model: Model, first: int, second: int, rules: FileRules, convex: bool, *, asked: bool = False
+    model: Model, first: int, second: int, rules: FileRules, solids: ConvexSolids | None, *, asked: bool = False
 ) -> list[Between]:
     """Return the contacts between the collision shapes of two bodies."""
     if first == second == BASE:
@@ -271,8 +273,8 @@ def _between(
         if not rules.touch(a, b, asked=asked) or (not asked and {a.kind, b.kind} & set(_GROUNDS)):
             continue
         name = f"{_name(model, a)} - {_name(model, b)}"
-        if convex:
-            contacts = [(convex_solid(model, a, _name(model, a)), convex_solid(model, b, _name(model, b)))]
+        if solids is not None:
+            contacts = [(solids.of(a, _name(model, a)), solids.of(b, _name(model, b)))]
         elif a.kind in _ROUND and b.kind in _ROUND:
             contacts = [(_solid(a), _solid(b))]
         elif "box" in (a.kind, b.kind) and {a.kind, b.kind} <= {*_ROUND, "box"}:

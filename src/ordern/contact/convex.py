@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..model.parts import Shape
 
-__all__ = ["convex_solid", "require_coal"]
+__all__ = ["ConvexSolids", "require_coal"]
 
 _KINDS = ("box", "sphere", "capsule", "cylinder", "ellipsoid")
 
@@ -22,19 +22,33 @@ def require_coal() -> None:
     library("coal", "with_contacts: a contact between bodies with convex=True", "convex")
 
 
-def convex_solid(model: Model, shape: Shape, name: str) -> Solid:
-    """Return a shape as a solid; that of a mesh is its hull."""
-    size = tuple(map(float, shape.size))
-    if shape.kind == "mesh":
-        from .hulls import hull_vertices  # most robots have none
+class ConvexSolids:
+    """The shapes of a model as solids, each made once."""
 
-        corners = hull_vertices(model, shape, name)
-        return Solid(shape.body, "hull", tuple(corners.ravel().tolist()), shape.placement)
-    if shape.kind not in _KINDS:
-        raise ArgumentError(
-            f"with_contacts: shape {name!r} is a {shape.kind}, which is not convex and bounded; with convex=True, "
-            f"{', '.join(_KINDS)} and hulls of meshes can touch"
-        )
-    if min(size[:1] if shape.kind == "capsule" else size) <= 0.0:
-        raise ArgumentError(f"with_contacts: shape {name!r} is a {shape.kind} of the size {size}, which has no volume")
-    return Solid(shape.body, shape.kind, size, shape.placement)
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._made: dict[int, Solid] = {}
+
+    def of(self, shape: Shape, name: str) -> Solid:
+        """Return a shape as a solid; that of a mesh is its hull. Messages use the name."""
+        if id(shape) not in self._made:
+            self._made[id(shape)] = self._solid(shape, name)
+        return self._made[id(shape)]
+
+    def _solid(self, shape: Shape, name: str) -> Solid:
+        size = tuple(map(float, shape.size))
+        if shape.kind == "mesh":
+            from .hulls import hull_vertices  # most robots have none
+
+            corners = hull_vertices(self._model, shape, name)
+            return Solid(shape.body, "hull", tuple(corners.ravel().tolist()), shape.placement)
+        if shape.kind not in _KINDS:
+            raise ArgumentError(
+                f"with_contacts: shape {name!r} is a {shape.kind}, which is not convex and bounded; with convex=True, "
+                f"{', '.join(_KINDS)} and hulls of meshes can touch"
+            )
+        if min(size[:1] if shape.kind == "capsule" else size) <= 0.0:
+            raise ArgumentError(
+                f"with_contacts: shape {name!r} is a {shape.kind} of the size {size}, which has no volume"
+            )
+        return Solid(shape.body, shape.kind, size, shape.placement)
