@@ -83,6 +83,16 @@ def test_long_steps_of_free_flight_do_not_pass_through_a_body(apart: float) -> N
     assert result.v[-1, 3] == pytest.approx(0.45126021, abs=1e-6)
 
 
+def test_contacts_that_come_near_at_the_same_moment_begin_one_step() -> None:
+    builder = on.Builder("can").body("can", mass=0.3, inertia=(4e-4, 4e-4, 1e-4))
+    builder.shape("can", "cylinder", (0.03, 0.1), role="collision")
+    robot = builder.build(floating=True).with_contacts(on.Ground(1.0))
+    result = robot.simulate([1, 0, 0, 0, 0, 0, 0.0505], until=0.012, contacts="compliant", rtol=1e-6, atol=1e-6)
+    assert result.report.contacts is not None
+    assert result.report.contacts.touches == 3  # the lowest rim has three of the four points
+    assert result.report.steps < 200
+
+
 def test_the_compiled_jacobian_is_that_of_the_forces() -> None:
     robot = hopper().with_contacts(on.Ground(0.7), points=["foot"])
     contacts = Compliant(robot)

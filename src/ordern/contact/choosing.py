@@ -228,7 +228,9 @@ def _spheres(model: Model, shape: Shape, *, hulls: bool = False) -> list[tuple[s
         radius, places = 0.0, [(x, y, z) for x, y, z in hull_corners(model, shape, name).tolist()]
     else:
         advice = "name its body in bodies=[...] for the corners of its hull, or " if shape.kind == "mesh" else ""
-        raise _cannot(name, shape.kind, "the ground", f"{advice}give points=[...], frames with radii, in its place")
+        whole = "" if shape.kind in _GROUNDS else '; simulate(contacts="compliant") has it whole, with convex=True'
+        in_place = f"{advice}give points=[...], frames with radii, in its place{whole}"
+        raise _cannot(name, shape.kind, "the ground", in_place)
     at = shape.placement
     return [(name, Solid(shape.body, "sphere", (radius,), at @ Placement(position=p))) for p in places]
 

@@ -102,10 +102,11 @@ class Compliant(Touching):
         """Return the effect of being near: a short step, since a long one of free flight may pass through a body."""
 
         def effect(run: Run) -> None:
-            speed = -float(self.motion(run.q, run.v)[k, 2])
+            motion = self.motion(run.q, run.v)
             run.stops.restart(run.t, run.q, run.v)
-            run.watch.signs[run.watch.watchers.index(self.watchers[4 * self.count + k])] = 0.0
-            run.renew(2.0 * _NEAR / max(speed, _NEAR))
+            for j in np.flatnonzero(motion[:, 3] < 1.01 * _NEAR).tolist():  # the others that come near just now, too
+                run.watch.signs[run.watch.watchers.index(self.watchers[4 * self.count + j])] = -1.0
+            run.renew(2.0 * _NEAR / max(-float(motion[k, 2]), _NEAR))
 
         return effect
 
