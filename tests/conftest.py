@@ -21,6 +21,7 @@ from .robots import ROBOTS
 OPTIONAL = {
     "PIL": "pillow",
     "clarabel": "clarabel",
+    "coal": "coal",
     "collada": "pycollada",
     "distributed": "dask[distributed]",
     "example_robot_data": "example-robot-data",

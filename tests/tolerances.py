@@ -306,3 +306,18 @@ products differ by one rounding each. On the small trees that is seen at 1e-15 (
 CONTACT_DERIVATIVE = 1e-8
 """Derivatives of steps with contacts against differences with 50 digits, relative to the largest of a state. Impulses
 are solved to 1e-14 m/s, and the matrices of contacts have condition numbers of up to 1e5."""
+
+CONVEX_WEIGHT = 1e-6
+"""Forces of convex contacts at rest, in N of some 20: what is left of the start after 0.3 s, at tolerances of 1e-8."""
+
+CONVEX_RATE = {"cylinder": 3e-3, "": 1e-4}
+"""Rates of averaged gaps against the velocities of their points, relative to the largest velocity: the angle of the
+average. Where the rim of a cylinder is tilted, its lowest point moves out of a chord of 16 corners, by 2 % of the
+radius in 1e-3 rad; this counts with the angle of the average."""
+
+CONVEX_JACOBIAN = 1e-3
+"""Derivatives of the forces of convex contacts that are made for Newton's method, relative to the largest: without the
+change of axes and arms, which is the ratio of the depth to the size of the bodies."""
+
+CONVEX_ENERGY = 1e-7
+"""Energy after a collision without friction and dampers, relative, at tolerances of 1e-8: forces have a potential."""

@@ -746,6 +746,7 @@ class Robot(
         pairs: Iterable[Sequence[str]] = (), self_collision: bool = False, friction: float | None = None,
         restitution: float | None = None, limits: bool = True, sweeps: int = 10, settled: float = 1e-11,
         smooth: float = 0.0, stiffness: float | None = None, dissipation: float | None = None, slip_speed: float = 1e-4,
+        convex: bool = False,
     ) -> Robot:  # fmt: skip
         """Return the same robot with rigid contacts, which `rollout` solves for in each step.
 
@@ -767,6 +768,11 @@ class Robot(
         gives contacts that approach at 1 m/s their restitution, at least 0.05. Friction is smoothed below the slip
         speed.
 
+        With `convex`, bodies of `pairs` and `self_collision` touch with their whole convex shapes: boxes, spheres,
+        capsules, cylinders, ellipsoids and hulls of meshes, edges too. Ellipsoids and hulls then also touch a ground
+        that is a plane. Only `simulate(contacts="compliant")` handles such contacts. Those between bodies need the
+        package coal: `pip install ordern[convex]`.
+
         `linearise` refuses robots with contacts; functions that are not of motions ignore them. A robot that is built
         from this one, such as by `attach`, has none.
 
@@ -782,7 +788,7 @@ class Robot(
         from .contact.softness import smoothed, softened
 
         require_one_set(self, "with_contacts")
-        given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
+        given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps, convex
         found = smoothed(chosen_contacts(self, *given), smooth, settled)
         return Robot.of(with_other_contacts(self, softened(found, stiffness, dissipation, slip_speed)))
 

@@ -73,6 +73,26 @@ def test_momentum_is_kept_when_bodies_collide() -> None:
     assert result.report.contacts.touches == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [0.3, 0.7])
+def test_long_steps_of_free_flight_do_not_pass_through_a_body(apart: float) -> None:
+    robot = floating([("sphere", (0.1,))] * 2).with_contacts(pairs=[("0", "1")], friction=0.4)
+    q0 = [1, 0, 0, 0, 0, 0.03, 0, 1, 0, 0, 0, apart, 0, 0]
+    result = robot.simulate(q0, [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], until=apart + 0.3, **LOOSE)
+    assert [e.name for e in result.events] == [f"{x} 0 - 1" for x in ("touching", "slipping", "sticking", "leaving")]
+    assert result.v[-1, 3] == pytest.approx(0.45126021, abs=1e-6)
+
+
+def test_contacts_that_come_near_at_the_same_moment_begin_one_step() -> None:
+    builder = on.Builder("can").body("can", mass=0.3, inertia=(4e-4, 4e-4, 1e-4))
+    builder.shape("can", "cylinder", (0.03, 0.1), role="collision")
+    robot = builder.build(floating=True).with_contacts(on.Ground(1.0))
+    result = robot.simulate([1, 0, 0, 0, 0, 0, 0.0505], until=0.012, contacts="compliant", rtol=1e-6, atol=1e-6)
+    assert result.report.contacts is not None
+    assert result.report.contacts.touches == 3  # the lowest rim has three of the four points
+    assert result.report.steps < 200
+
+
 def test_the_compiled_jacobian_is_that_of_the_forces() -> None:
     robot = hopper().with_contacts(on.Ground(0.7), points=["foot"])
     contacts = Compliant(robot)

@@ -76,3 +76,14 @@ def test_a_rigid_run_tells_that_it_starts_in_the_ground(robot: on.Robot) -> None
     report = robot.simulate(HIGH, until=0.01, contacts="rigid").report.contacts
     assert report is not None
     assert "overlap" not in report.held_to
+
+
+def test_lists_of_contacts_that_are_empty_or_no_lists(robot: on.Robot) -> None:
+    for given, message in (
+        ({"points": []}, "can touch: there are no points; give frames in points"),
+        ({"bodies": []}, r"bodies must be a list of names, and not empty, not \[\]"),
+        ({"pairs": [3]}, "pairs has two names of bodies each, not 3"),
+        ({"pairs": ["ab"]}, "pairs has two names of bodies each, not 'ab'"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            robot.with_contacts(on.Ground(), **given)  # type: ignore[arg-type]

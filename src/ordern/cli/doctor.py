@@ -33,6 +33,7 @@ _EXTRAS = {
     "jax": ("arrays of JAX", "'ordern[jax]'"),
     "torch": ("tensors of PyTorch", "'ordern[torch]'"),
     "h5py": ("logs in .h5", "'ordern[hdf5]'"),
+    "coal": ("contacts of convex shapes", "'ordern[convex]'"),
     "clarabel": ("whole-body control, estimates by matrix inequalities", "'ordern[whole-body]'"),
 }
 _PEERS = {"pin": ("comparisons with Pinocchio", "pin"), "mujoco": ("comparisons with MuJoCo", "mujoco")}

@@ -15,6 +15,7 @@ from ..joints import Placement
 from ..model.contact_terms import Friction, friction_of
 from ..model.contacts import Contacts, Ground, ModelContact, Solid, coefficient
 from ..model.parts import BASE, Shape
+from .convex import ConvexSolids, require_coal
 from .rules import FileRules
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["chosen_contacts"]
 
 _ROUND = ("sphere", "capsule")
+_CLOSED = (*_ROUND, "box", "cylinder")
+"""Shapes that touch the ground in closed form."""
 _GROUNDS = ("plane", "hfield")
 """Shapes of the base that are the ground."""
 Between = tuple[str, Solid, Solid, Friction | None]
@@ -32,6 +35,7 @@ Between = tuple[str, Solid, Solid, Friction | None]
 def chosen_contacts(
     model: Model, ground: Ground | None, points: Any, bodies: Iterable[str] | None, pairs: Iterable[Sequence[str]],
     self_collision: bool, friction: float | None, restitution: float | None, limits: bool, sweeps: int,
+    convex: bool = False,
 ) -> Contacts:  # fmt: skip
     """Return the contacts of `Robot.with_contacts`; raise if something cannot touch."""
     if ground is not None and not isinstance(ground, Ground):
@@ -42,21 +46,23 @@ def chosen_contacts(
         ground = _ground_of(plane)
     if ground is None and (points is not None or bodies is not None):
         raise ArgumentError("with_contacts: points and bodies touch the ground, but there is none; give on.Ground(...)")
-    if isinstance(bodies, (str, bytes)):
-        raise ArgumentError(f"with_contacts: bodies must be a list of names, not {bodies!r}")
-    if not isinstance(limits, (bool, np.bool_)):
-        raise ArgumentError(f"with_contacts: limits must be True or False, not {limits!r}")
+    if isinstance(bodies, (str, bytes)) or (bodies is not None and not (bodies := list(bodies))):
+        raise ArgumentError(f"with_contacts: bodies must be a list of names, and not empty, not {bodies!r}")
+    for name, x in (("limits", limits), ("convex", convex)):
+        if not isinstance(x, (bool, np.bool_)):
+            raise ArgumentError(f"with_contacts: {name} must be True or False, not {x!r}")
     _require_steps(model)
     own = _given_friction(friction, restitution)
-    rules = FileRules(model)
-    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules)
-    between = [*_pairs(model, pairs, rules), *(_all_pairs(model, rules) if self_collision else [])]
-    found += [_contact(name, a, b, own(mu)) for name, a, b, mu in between]
+    rules, solids = FileRules(model), ConvexSolids(model) if convex else None
+    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, solids)
+    if convex and (pairs or self_collision):
+        require_coal()
+    between = [*_pairs(model, pairs, rules, solids), *(_all_pairs(model, rules, solids) if self_collision else [])]
+    found += [_contact(name, a, b, own(mu), convex) for name, a, b, mu in between]
     if not found:
-        raise ArgumentError(
-            f"with_contacts: nothing of {model.name!r} can touch{' by the rules of its file' if plane else ''}; "
-            "give on.Ground(...), or pairs of bodies"
-        )
+        why = " by the rules of its file" if plane else ": there are no points" if ground is not None else ""
+        advice = "give frames in points=[...], or" if ground is not None and not plane else "give on.Ground(...), or"
+        raise ArgumentError(f"with_contacts: nothing of {model.name!r} can touch{why}; {advice} pairs of bodies")
     limited = tuple(_limited(model)) if limits else ()
     return Contacts(ground, tuple(found), limited, whole_number(sweeps, "with_contacts: `sweeps`", 1))
 
@@ -75,8 +81,13 @@ def _given_friction(friction: float | None, restitution: float | None) -> Callab
     return own
 
 
-def _contact(name: str, first: Solid, second: Solid | None, mu: Friction) -> ModelContact:
-    return ModelContact(name, first, second, mu.sliding, mu.restitution, mu.torsional, mu.rolling)
+def _contact(name: str, first: Solid, second: Solid | None, mu: Friction, convex: bool = False) -> ModelContact:
+    if convex and (mu.torsional or mu.rolling):
+        raise ArgumentError(
+            f"with_contacts: contact {name!r} has torsional or rolling friction, which contacts of convex shapes have "
+            "not: give friction=..., or a ground without them"
+        )
+    return ModelContact(name, first, second, mu.sliding, mu.restitution, mu.torsional, mu.rolling, convex=convex)
 
 
 def _require_steps(model: Model) -> None:
@@ -134,8 +145,9 @@ def _ground_of(plane: Shape) -> Ground:
 
 
 def _on_ground(
-    model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules
-) -> list[ModelContact]:
+    model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules,
+    solids: ConvexSolids | None,
+) -> list[ModelContact]:  # fmt: skip
     """Return all contacts with the ground; with the plane of a file, they follow the rules of the file."""
     given = _friction_of_ground(ground)
     spheres: list[tuple[str, Solid, Friction]] = []
@@ -149,9 +161,16 @@ def _on_ground(
                 mu = given or friction_of(shape.friction, shape.contact)
             else:
                 mu = rules.friction(shape, plane)
-            spheres += [(*sphere, mu) for sphere in _spheres(model, shape, hulls=bodies is not None)]
+            if solids is not None and shape.kind not in _CLOSED and not ground.uneven:
+                spheres.append((_name(model, shape), solids.of(shape, _name(model, shape)), mu))
+            else:
+                spheres += [(*sphere, mu) for sphere in _spheres(model, shape, hulls=bodies is not None)]
     names = _distinct(name for name, _, _ in spheres)
-    found = [_contact(name, solid, None, mu) for name, (_, solid, mu) in zip(names, spheres, strict=True)]
+    whole = ("ellipsoid", "hull")
+    found = [
+        _contact(name, solid, None, mu, solid.kind in whole)
+        for name, (_, solid, mu) in zip(names, spheres, strict=True)
+    ]
     edges = [replace(c, name=f"{c.name} edge", part=1) for c in found] if ground.steps else []
     return found + edges
 
@@ -208,7 +227,9 @@ def _spheres(model: Model, shape: Shape, *, hulls: bool = False) -> list[tuple[s
         radius, places = 0.0, [(x, y, z) for x, y, z in hull_corners(model, shape, name).tolist()]
     else:
         advice = "name its body in bodies=[...] for the corners of its hull, or " if shape.kind == "mesh" else ""
-        raise _cannot(name, shape.kind, "the ground", f"{advice}give points=[...], frames with radii, in its place")
+        whole = "" if shape.kind in _GROUNDS else '; simulate(contacts="compliant") has it whole, with convex=True'
+        in_place = f"{advice}give points=[...], frames with radii, in its place{whole}"
+        raise _cannot(name, shape.kind, "the ground", in_place)
     at = shape.placement
     return [(name, Solid(shape.body, "sphere", (radius,), at @ Placement(position=p))) for p in places]
 
@@ -216,15 +237,17 @@ def _spheres(model: Model, shape: Shape, *, hulls: bool = False) -> list[tuple[s
 # pairs of bodies ---------------------------------------------------------------------------------------------------
 
 
-def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules) -> list[Between]:
+def _pairs(
+    model: Model, pairs: Iterable[Sequence[str]], rules: FileRules, solids: ConvexSolids | None
+) -> list[Between]:
     found = []
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ArgumentError(f"with_contacts: pairs has two names of bodies each, not {pair!r}")
         first, second = (_body(model, name) for name in pair)
         if first == second:
             raise ArgumentError(f"with_contacts: a body does not touch itself, but a pair is {tuple(pair)!r}")
-        here = _between(model, first, second, rules, asked=True)
+        here = _between(model, first, second, rules, solids, asked=True)
         if not here:
             raise ArgumentError(
                 f"with_contacts: {pair[0]!r} and {pair[1]!r} cannot touch: both need collision shapes whose bits "
@@ -234,12 +257,15 @@ def _pairs(model: Model, pairs: Iterable[Sequence[str]], rules: FileRules) -> li
     return found
 
 
-def _all_pairs(model: Model, rules: FileRules) -> list[Between]:
+def _all_pairs(model: Model, rules: FileRules, solids: ConvexSolids | None) -> list[Between]:
     """Return all pairs of shapes that touch by the rules of the file; planes are ground, and no part of them."""
-    return [pair for a in range(len(model.bodies)) for b in range(BASE, a) for pair in _between(model, a, b, rules)]
+    both = [(a, b) for a in range(len(model.bodies)) for b in range(BASE, a)]
+    return [pair for a, b in both for pair in _between(model, a, b, rules, solids)]
 
 
-def _between(model: Model, first: int, second: int, rules: FileRules, *, asked: bool = False) -> list[Between]:
+def _between(
+    model: Model, first: int, second: int, rules: FileRules, solids: ConvexSolids | None, *, asked: bool = False
+) -> list[Between]:
     """Return the contacts between the collision shapes of two bodies."""
     if first == second == BASE:
         return []
@@ -248,14 +274,17 @@ def _between(model: Model, first: int, second: int, rules: FileRules, *, asked: 
         if not rules.touch(a, b, asked=asked) or (not asked and {a.kind, b.kind} & set(_GROUNDS)):
             continue
         name = f"{_name(model, a)} - {_name(model, b)}"
-        if a.kind in _ROUND and b.kind in _ROUND:
+        if solids is not None:
+            contacts = [(solids.of(a, _name(model, a)), solids.of(b, _name(model, b)))]
+        elif a.kind in _ROUND and b.kind in _ROUND:
             contacts = [(_solid(a), _solid(b))]
         elif "box" in (a.kind, b.kind) and {a.kind, b.kind} <= {*_ROUND, "box"}:
             contacts = [(s, _solid(b)) for _, s in _spheres(model, a)] if b.kind == "box" else []
             contacts += [(s, _solid(a)) for _, s in _spheres(model, b)] if a.kind == "box" else []
         else:
             kind = next(s.kind for s in (a, b) if s.kind not in (*_ROUND, "box"))
-            raise _cannot(name, kind, "another body", "spheres, capsules and boxes can")
+            advice = "" if kind in _GROUNDS else "; with convex=True, all convex shapes and hulls of meshes can"
+            raise _cannot(name, kind, "another body", f"spheres, capsules and boxes can{advice}")
         known = any(x is not None for s in (a, b) for x in (s.friction, s.contact)) or rules.pair(a, b)
         mu = rules.friction(a, b) if known or model.contact_rules is not None else None
         found += [(name, *pair, mu) for pair in contacts]

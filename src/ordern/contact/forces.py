@@ -22,6 +22,7 @@ from ..arguments import Array, array, whole_number
 from ..errors import ArgumentError
 from ..kernel.arguments import broadcast_named
 from ..model import Frame
+from ..model.checks import require_closed_forms
 from ..simulate.contact_record import ContactSettings, surfaces
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def contact_forces(
 def on_ground_only(robot: Robot, what: str) -> Contacts:
     """Return the contacts of a robot; raise unless all of them are with the ground."""
     contacts = robot.contacts
+    require_closed_forms(robot, what)
     if contacts is None or contacts.ground is None or any(c.second is not None for c in contacts.pairs):
         raise ArgumentError(
             f"{what}: {robot.name!r} must have contacts with the ground, and no others: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arguments import Array
 from ..errors import ArgumentError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..model import Model
     from ..model.parts import Shape
 
-__all__ = ["MOST_CORNERS", "hull_corners"]
+__all__ = ["MOST_CORNERS", "hull_corners", "hull_vertices"]
 
 MOST_CORNERS = 16
 
@@ -26,14 +27,7 @@ def hull_corners(model: Model, shape: Shape, name: str) -> Array:
 
     They are the farthest ones along the axes, both ways, then always the one that is farthest from those before.
     """
-    try:
-        vertices = mesh_vertices(find_mesh(model, shape))
-    except MeshError as e:
-        raise _refused(name, shape, str(e)) from None
-    if vertices is None or len(vertices) < 4 or not np.isfinite(vertices).all():
-        raise _refused(name, shape, "no STL (in binary form), OBJ or MSH file with at least four vertices")
-    vertices = np.unique(vertices * np.array(shape.size), axis=0)
-    faces = convex_hull(vertices)
+    vertices, faces = _hull(model, shape, name)
     corners = vertices[np.unique(faces)] if len(faces) else vertices
     if len(corners) <= MOST_CORNERS:
         return corners
@@ -43,6 +37,26 @@ def hull_corners(model: Model, shape: Shape, name: str) -> Array:
         chosen.append(int(distance.argmax()))
         distance = np.minimum(distance, np.linalg.norm(corners - corners[chosen[-1]], axis=1))
     return np.asarray(corners[chosen])
+
+
+def hull_vertices(model: Model, shape: Shape, name: str) -> Array:
+    """Return all vertices of the hull of a mesh, (n, 3), in the frame of the shape; raise if it has no volume."""
+    vertices, faces = _hull(model, shape, name)
+    if not len(faces):
+        raise _refused(name, shape, "all its vertices lie in a plane")
+    return np.asarray(vertices[np.unique(faces)])
+
+
+def _hull(model: Model, shape: Shape, name: str) -> tuple[Array, NDArray[np.int64]]:
+    """Return the scaled vertices of a mesh and the triangles of its hull."""
+    try:
+        vertices = mesh_vertices(find_mesh(model, shape))
+    except MeshError as e:
+        raise _refused(name, shape, str(e)) from None
+    if vertices is None or len(vertices) < 4 or not np.isfinite(vertices).all():
+        raise _refused(name, shape, "no STL (in binary form), OBJ or MSH file with at least four vertices")
+    vertices = np.unique(vertices * np.array(shape.size), axis=0)
+    return vertices, convex_hull(vertices)
 
 
 def _refused(name: str, shape: Shape, why: str) -> ArgumentError:

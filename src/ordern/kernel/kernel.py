@@ -19,6 +19,7 @@ from ..compile.run.numpy_api import fast_calls_work
 from ..errors import ArgumentError
 from ..graph import Counts
 from ..model import Model
+from ..model.checks import require_closed_forms
 from .arguments import Arguments
 from .bound import Bound, bound
 from .compiled import Compiled
@@ -243,6 +244,8 @@ def _checked(
             raise ArgumentError(f"{question} needs the setting {name!r}")
         if name in CHOICES:
             choice(name, options[name], CHOICES[name], question)
+    if asked.contacts:
+        require_closed_forms(model, question)
     reason = algorithm.refuses(model) if algorithm.refuses else ""
     if reason:
         others = (find(question)[1], *methods(question))

@@ -20,6 +20,7 @@ __all__ = [
     "located",
     "name_of",
     "numbers",
+    "require_closed_forms",
     "require_limits",
     "require_no_contacts",
     "require_one_set",
@@ -61,6 +62,16 @@ def require_no_contacts(model: Model, what: str) -> None:
         raise ArgumentError(
             f"{what}: {model.name!r} has contacts, which only robot.rollout, robot.simulate and robot.contact_step "
             "solve for; robot.without_contacts() is the same robot without them"
+        )
+
+
+def require_closed_forms(model: Model, what: str) -> None:
+    """Raise if a contact of a model is one of whole convex shapes, for functions that are compiled."""
+    name = next((c.name for c in model.contacts.pairs if c.convex), None) if model.contacts is not None else None
+    if name is not None:
+        raise ArgumentError(
+            f"{what}: contact {name!r} of {model.name!r} is one of convex shapes (convex=True), which only "
+            'simulate(contacts="compliant") handles'
         )
 
 

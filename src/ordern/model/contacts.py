@@ -20,9 +20,10 @@ from ..records import dataclass
 
 __all__ = ["SOLIDS", "Contacts", "Ground", "ModelContact", "Solid"]
 
-SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3}
+SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3, "cylinder": 2, "ellipsoid": 3, "hull": 0}
 """The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
-rim of a cylinder radius, length, and which one it is (see `geometry`)."""
+rim of a cylinder radius, length, and which one it is (see `geometry`). Contacts of convex shapes also have cylinders
+(radius and length), ellipsoids (half axes) and hulls (three numbers for each corner)."""
 _HERE = Placement()
 
 
@@ -124,12 +125,20 @@ class Solid:
     """A solid on a body: a sphere (radius), a capsule along z (radius, length between its centres) or a box (sides).
 
     A point on the rim of a cylinder along z (radius, length, 0 to 3) moves along it, so that it stays near the ground.
+    Cylinders, ellipsoids and hulls are solids of convex contacts.
     """
 
     body: int
     kind: str
     size: tuple[float, ...]
     placement: Placement = _HERE
+
+    @property
+    def fits(self) -> bool:
+        """True if it is of a known kind, with as many numbers as that has."""
+        if self.kind == "hull":
+            return len(self.size) >= 12 and len(self.size) % 3 == 0
+        return len(self.size) == SOLIDS.get(self.kind, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +156,8 @@ class ModelContact:
     """The moment along the surface is at most this length, in m, times the normal force."""
     part: int = 0
     """Of a contact with steps: 0 for the tread below it, 1 for the edge and the riser of the next step."""
+    convex: bool = False
+    """True if it is of whole convex shapes, which only `simulate` with compliant contacts has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +215,7 @@ class Contacts:
         """All that compiled code depends on, as text."""
         ground = self.ground
         axes = None if ground is None else (ground.axes, ground.steps, ground.heights, ground.size, ground.centre)
-        solids = [(c.first, c.second, c.torsional, c.rolling, c.part) for c in self.pairs]
+        solids = [(c.first, c.second, c.torsional, c.rolling, c.part, c.convex) for c in self.pairs]
         numbers = self.push, self.fastest_push, self.bounces, self.settled, self.smooth
         return repr((axes, solids, self.limited, self.sweeps, *numbers))
 

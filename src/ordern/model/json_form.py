@@ -18,7 +18,7 @@ from ..joints import Closure, Composite, Driven, Joint, Placement
 from .actuators import Actuator
 from .checks import require_one_set
 from .contact_terms import ContactPair, ContactRules, ContactTerms
-from .contacts import SOLIDS, Contacts, Ground, ModelContact, Solid
+from .contacts import Contacts, Ground, ModelContact, Solid
 from .fluid import Drag, EllipsoidDrag
 from .model import Model
 from .parts import BASE, SHAPES, Body, Coupling, Frame, Link, Loop, Mimic, ModelJoint, Note, Shape
@@ -282,7 +282,7 @@ def _check(model: Model) -> None:
         if len(x.size) != SHAPES.get(x.kind, -1):
             raise ModelError(f"a shape of the kind {x.kind!r} has {len(x.size)} sizes")
     for name, solid in solids:
-        if len(solid.size) != SOLIDS.get(solid.kind, -1):
+        if not solid.fits:
             raise ModelError(f"contact {name!r} has a solid of the kind {solid.kind!r} with {len(solid.size)} sizes")
     for k in contacts.limited:
         if k == BASE or (model.joints[k].type.nq, model.joints[k].type.nv) != (1, 1):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import AnyArray
 from ..errors import ArgumentError
+from ..model.checks import require_closed_forms
 from ..records import dataclass
 from .rollout_arguments import shared_rows
 
@@ -173,6 +174,7 @@ def require_contacts(
                 "robot.with_contacts(on.Ground(...))"
             )
         return
+    require_closed_forms(robot, "rollout")
     refused = {
         f"method={method!r}": method != "semi-implicit-euler",
         f"limits={limits!r}": limits != "ignore",

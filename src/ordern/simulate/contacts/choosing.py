@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError
+from ...model.checks import require_closed_forms
 from ..integrators.tableaus import TABLEAUS
 from .touching import Touching
 
@@ -45,6 +46,7 @@ def _require_rigid(robot: Robot, keywords: dict[str, Any]) -> None:
         )
     if robot.nc or any(c.mimic is not None for c in robot.joints):
         raise ArgumentError(f"simulate: {robot.name!r} has loops or couplings; contacts='rigid' is for trees")
+    require_closed_forms(robot, "simulate, contacts='rigid'")
 
 
 def _require(robot: Robot, model: Any) -> None:

@@ -1,13 +1,14 @@
 """Compliant contacts: springs and dampers of Hunt and Crossley, and smoothed Coulomb friction, as joint forces.
 
-The text of the force is `algorithms/contact/compliant.py`. Stiffness, dissipation and slip speed are those of
-`Robot.with_contacts`, or follow from the robot: see `softness`.
+The text of the force is `algorithms/contact/compliant.py`; contacts of convex shapes are in `convex/`. Stiffness,
+dissipation and slip speed are those of `Robot.with_contacts`, or follow from the robot: see `softness`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from .touching import Touching
 
 if TYPE_CHECKING:
     from ...robot import Robot
+    from ..run.run import Run
+    from .convex.forces import ConvexContacts
 
 __all__ = ["Compliant", "dissipation_of", "softness"]
 
@@ -27,6 +30,8 @@ _APPROACH = 1.0
 """The speed of approach, in m/s, at which the usual dissipation gives a contact its restitution."""
 _LEAST = 0.05
 """The least restitution that dissipation is made for: none at all would take an infinite one."""
+_NEAR = 1e-4
+"""Where a gap falls below this, in m, steps begin anew with a short one."""
 _SLIPS = 10.0
 """Contacts slip above this many slip speeds: there friction is 0.995 of its full force."""
 
@@ -73,6 +78,14 @@ class Compliant(Touching):
         super().__init__(robot)
         self.softness = softness(robot)
         self._answer = self._fast("compliant_contact")
+        self._rows = list(self.closed)
+        self._own = self.surfaces[self._rows], self.softness[self._rows]
+        self.convex: ConvexContacts | None = None
+        which = [k for k in range(self.count) if k not in self.closed]
+        if which:
+            from .convex.forces import ConvexContacts
+
+            self.convex = ConvexContacts(robot, which, self.surfaces, self.softness)
         self._slow = _SLIPS * float(self.softness[:, 2].max())
         for k, name in enumerate(self.names):
             self.watchers += [
@@ -81,6 +94,21 @@ class Compliant(Touching):
                 self._watcher(f"sticking {name}", k, 1, lambda x: self._slow - _speed(x), closed=True),
                 self._watcher(f"slipping {name}", k, 1, lambda x: _speed(x) - self._slow, closed=True),
             ]
+        for k, name in enumerate(self.names):
+            near = self._watcher(f"near {name}", k, -1, lambda x: x[..., 3] - _NEAR)
+            self.watchers.append(replace(near, effect=self._slowly(k), shown=False))
+
+    def _slowly(self, k: int) -> Callable[[Run], None]:
+        """Return the effect of being near: a short step, since a long one of free flight may pass through a body."""
+
+        def effect(run: Run) -> None:
+            motion = self.motion(run.q, run.v)
+            run.stops.restart(run.t, run.q, run.v)
+            for j in np.flatnonzero(motion[:, 3] < 1.01 * _NEAR).tolist():  # the others that come near just now, too
+                run.watch.signs[run.watch.watchers.index(self.watchers[4 * self.count + j])] = -1.0
+            run.renew(2.0 * _NEAR / max(-float(motion[k, 2]), _NEAR))
+
+        return effect
 
     def _watcher(self, name: str, k: int, way: int, g: Callable[[Array], Array], closed: bool = False) -> Watcher:
         """Return the watcher of a function of a contact's motion; where it is `closed`, it is negative at open ones."""
@@ -93,24 +121,52 @@ class Compliant(Touching):
         return Watcher(name, function, None, way, over=over, subject=k)
 
     def _all(self, q: Array, v: Array) -> Array:
-        return self._answer(np.ascontiguousarray(q), np.ascontiguousarray(v), self.surfaces, self.softness)
+        return self._answer(np.ascontiguousarray(q), np.ascontiguousarray(v), *self._own)
+
+    def _moving(self, q: Array, v: Array) -> Array:
+        if self.convex is None:
+            return super()._moving(q, v)
+        found = self._motion(q, v, self._own[0]) if self.closed else None
+        return self._joined(found, self.convex.motion(q, v))
+
+    def _joined(self, closed: Array | None, convex: Array) -> Array:
+        """Return numbers (..., contacts, k) of all contacts, from those in closed form and those of convex shapes."""
+        assert self.convex is not None
+        found = np.empty((*convex.shape[:-2], self.count, convex.shape[-1]))
+        found[..., list(self.convex.which), :] = convex
+        if closed is not None:
+            found[..., self._rows, :] = closed.reshape(*found.shape[:-2], len(self._rows), found.shape[-1])
+        return found
 
     def force(self, q: Array, v: Array) -> Array:
         """Return the joint forces of all contacts, (..., nv)."""
-        return self._all(q, v)[..., : self.robot.nv]
+        if self.convex is None:
+            return self._all(q, v)[..., : self.robot.nv]
+        found = self.convex.joint_force(q, v)
+        return found + self._all(q, v)[..., : self.robot.nv] if self.closed else found
 
     def forces(self, t: Array, q: Array, v: Array, force: Array) -> Array:
         """Return the forces of all contacts, (n, contacts, 3)."""
-        found = self._all(q, v)[..., self.robot.nv : self.robot.nv + 3 * self.count]
-        return found.reshape(*found.shape[:-1], self.count, 3)
+        nv, n = self.robot.nv, len(self._rows)
+        found = self._all(q, v)[..., nv : nv + 3 * n] if self.closed else None
+        if self.convex is not None:
+            return self._joined(found, self.convex.forces(q, v))
+        assert found is not None
+        return found.reshape(*found.shape[:-1], n, 3)
 
     def jacobian(self, q: Array, v: Array) -> Array:
-        """Return the derivatives of the joint forces by the numbers of q and v, (nv, nq + nv), by compiled code."""
+        """Return the derivatives of the joint forces by the numbers of q and v, (nv, nq + nv).
+
+        They are by compiled code; those of contacts of convex shapes are nearly right, see `ConvexContacts.jacobian`.
+        """
         nq, nv = self.robot.nq, self.robot.nv
-        push = self.robot.kernel("push compliant_contact by q v")
+        total = np.zeros((nv, nq + nv)) if self.convex is None else self.convex.jacobian(q, v)
+        if not self.closed:
+            return total
+        push = self.compiled.kernel("push compliant_contact by q v")
         rates = np.eye(nq + nv)
-        found = push(q, v, self.surfaces, self.softness, rates[:, :nq].copy(), rates[:, nq:].copy())
-        return np.asarray(found[:, :nv].T)
+        found = push(q, v, *self._own, rates[:, :nq].copy(), rates[:, nq:].copy())
+        return np.asarray(total + found[:, :nv].T)
 
     def _off(self, q: Array, v: Array, f: Array) -> float:
         speed = np.where(f[..., 2] > 0.0, _speed(self.motion(q, v)), 0.0)

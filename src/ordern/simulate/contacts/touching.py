@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...arguments import Array
 from ...model import BASE
+from ...model.variation import with_other_contacts
 from ..contact_record import ContactSettings, surfaces
 from ..integrators.native import kept
 from ..run.saved import Saved
@@ -45,20 +47,29 @@ class Touching(Saved):
         """True if a contact is with something that does not move: then momentum is not conserved."""
         self.watchers: list[Watcher] = []
         self.touches, self.deepest, self.strongest, self.residual = 0, 0.0, 0.0, 0.0
+        self.closed = tuple(k for k, c in enumerate(contacts.pairs) if not c.convex)
+        """The contacts in closed form, which are compiled; the others are of convex shapes."""
+        self.compiled = robot if len(self.closed) == self.count else _with_some(robot, self.closed)
+        """The robot with these contacts alone."""
         self._motion = self._fast("contact_motion")
         self._last: tuple[Any, Array] = (None, np.zeros(0))
 
     def _fast(self, question: str) -> Callable[..., Array]:
-        kernel = self.robot.kernel(question)
-        return kept(self.robot, ("fast", question), lambda: kernel.fast(kernel))
+        if not self.closed:
+            return _nothing
+        kernel = self.compiled.kernel(question)
+        return kept(self.compiled, ("fast", question), lambda: kernel.fast(kernel))
 
     def motion(self, q: Array, v: Array) -> Array:
         """Return velocities and gaps of all contacts, (..., contacts, 4); the last ones are kept for other watchers."""
         key = (q.shape, q.tobytes(), v.tobytes())
         if self._last[0] != key:
-            found = self._motion(np.ascontiguousarray(q), np.ascontiguousarray(v), self.surfaces)
-            self._last = key, found.reshape(*found.shape[: q.ndim - 1], self.count, 4)
+            self._last = key, self._moving(np.ascontiguousarray(q), np.ascontiguousarray(v))
         return self._last[1]
+
+    def _moving(self, q: Array, v: Array) -> Array:
+        found = self._motion(q, v, self.surfaces)
+        return found.reshape(*found.shape[: q.ndim - 1], self.count, 4)
 
     def force(self, q: Array, v: Array) -> Array:
         """Return joint forces of the contacts that depend on the state alone, (..., nv)."""
@@ -132,3 +143,15 @@ class Touching(Saved):
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the state for a checkpoint."""
         return super().state()
+
+
+def _with_some(robot: Robot, which: Sequence[int]) -> Robot:
+    """Return the robot with some of its contacts; it keeps this one for later runs."""
+    contacts = robot.contacts
+    assert contacts is not None
+    some = replace(contacts, pairs=tuple(contacts.pairs[k] for k in which))
+    return kept(robot, ("contacts", *which), lambda: type(robot).of(with_other_contacts(robot, some)))
+
+
+def _nothing(*arguments: Array) -> Array:
+    raise NotImplementedError  # of no contacts, nothing is asked

@@ -35,9 +35,10 @@ def crossing(f: Callable[[float], float], start: float, end: float, f_start: flo
             b, fb = a, fa
         a, fa = x, fx
         best, least = (a, abs(fa)) if abs(fa) < abs(fb) else (b, abs(fb))
-        edge = (2.0 * _EPS * abs(best) + _LEAST) / abs(b - a)
-        if edge > 0.5 or least == 0.0:
+        width, rounding = abs(b - a), 2.0 * _EPS * abs(best) + _LEAST
+        if rounding > 0.5 * width or least == 0.0:  # also at the start, where rounding may hide that the signs differ
             return best
+        edge = rounding / width
         share = min(1.0 - edge, max(edge, _share(a, fa, b, fb, c, fc)))
     return best
 
