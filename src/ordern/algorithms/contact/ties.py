@@ -120,7 +120,7 @@ class Eliminated:
                 [e + dot(y, x) for e, x in zip(r, self.bound.w[i], strict=True)] for r, y in zip(E, solved, strict=True)
             ]
             for k in range(len(i.armature)):
-                if any(not isinstance(x[k], float) or x[k] for x in w):  # it is between the row and the base
+                if any(not isinstance(x[k], float) or x[k] for x in (*w, *solved)):  # between the row and the base
                     places.append(at + k)
                     for r, (x, y) in enumerate(zip(w, solved, strict=True)):
                         into[r].append(x[k])
