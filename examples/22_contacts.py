@@ -12,7 +12,7 @@ robot = on.load("quadruped")
 stand = np.array(on.robots.positions("quadruped")["stand"])
 feet = ["lf_foot", "rf_foot", "lh_foot", "rh_foot"]
 walker = robot.with_contacts(on.Ground(), points=feet)
-print(walker, "with", len(walker.contacts.pairs), "contacts")
+print(walker)
 
 count, dt, steps = 1024, 2e-3, 750
 rng = np.random.default_rng(0)

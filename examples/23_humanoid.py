@@ -27,7 +27,7 @@ tasks = [
     on.tasks.Rotation("trunk", np.eye(3), stiffness=60.0, weight=0.3),
     on.tasks.Posture(stand, stiffness=60.0, weight=0.01),
 ]
-print(f"{walker}, {len(walker.contacts.pairs)} contacts")
+print(walker)
 
 
 def pushed(push, seconds=1.6, dt=1e-3, hold=5):

@@ -2,17 +2,20 @@
 
 A child process has its parent's memory but only the thread that forked. If another thread was compiling, the child
 would wait for ever: for LLVM's lock, for ours, or for Python's lock of a module that was being imported. So a fork
-waits until no thread compiles, imports a module, or is inside LLVM.
+waits until no thread compiles, imports a module, or is inside LLVM. So does the end of the process, while daemon
+threads still run.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
 import time
 from contextlib import ExitStack
 from functools import cached_property
+from typing import Any
 
 __all__ = ["COMPILING", "RESULTS", "install"]
 
@@ -33,14 +36,19 @@ def _before_fork() -> None:
         while _importing() and time.monotonic() < patience:
             time.sleep(0.001)
         _held.enter_context(COMPILING)
-        ffi = sys.modules.get("llvmlite.binding.ffi")  # other packages use LLVM too, beside our lock
-        lock = getattr(getattr(ffi, "lib", None), "_lock", None)
+        lock = _llvm_lock()
         if lock is not None:
             _held.enter_context(lock)
         _held.enter_context(RESULTS)
         if not _importing() or time.monotonic() >= patience:
             return
         _held.close()
+
+
+def _llvm_lock() -> Any:
+    """Return the lock of LLVM, if it is in use: other packages use it too, beside our lock."""
+    ffi = sys.modules.get("llvmlite.binding.ffi")
+    return getattr(getattr(ffi, "lib", None), "_lock", None)
 
 
 def _importing() -> bool:
@@ -68,7 +76,18 @@ def _in_child() -> None:
                             vars(x)["lock"] = threading.RLock()
 
 
+def _at_exit() -> None:
+    """Wait until no thread compiles, and keep the locks: daemon threads must not be inside LLVM when it is taken down.
+
+    A thread that waits for a lock is left alone; one that returned from LLVM would be ended in the middle of its code.
+    """
+    for lock in (COMPILING, getattr(_llvm_lock(), "_lock", None)):
+        if lock is not None:
+            lock.acquire(timeout=_MOST_SECONDS)
+
+
 def install() -> None:
-    """Let forks wait from now on. Importing the package calls this once."""
+    """Let forks and the end of the process wait from now on. Importing the package calls this once."""
+    atexit.register(_at_exit)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

@@ -131,12 +131,12 @@ SAYS = {
         r"measured: torques of other motions are off by 0\.0\d\d N m",
     ],
     "22_contacts.py": [
-        "<Robot 'quadruped': 13 bodies, nq=19, nv=18, 16.4 kg> with 4 contacts",
+        "<Robot 'quadruped': 13 bodies, nq=19, nv=18, 16.4 kg, 4 contacts>",
         "1024 of 1024 robots stand",
         "0 states not certified",
     ],
     "23_humanoid.py": [
-        "<Robot 'humanoid': 19 bodies, nq=25, nv=24, 33.6 kg>, 8 contacts",
+        "<Robot 'humanoid': 19 bodies, nq=25, nv=24, 33.6 kg, 8 contacts>",
         r"100\.0, 0\.0, 0\.0\] N: stands; centre of mass off by up to 2\.\d cm, 0\.\d cm at the end",
         r"0\.0, 100\.0, 0\.0\] N: stands; centre of mass off by up to [12]\.\d cm, 0\.\d cm at the end",
         r"infeasible: .*\n.*200\.0, 0\.0, 0\.0\] N: falls",

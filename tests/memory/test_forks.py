@@ -101,3 +101,10 @@ with COMPILING:
     assert os.waitpid(pid, 0)[1] == 0
 """
     )
+
+
+@pytest.mark.slow
+def test_a_process_ends_while_daemon_threads_compile() -> None:
+    """LLVM was taken down while a thread was inside: one of six such processes crashed when it ended."""
+    for wait in (0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 1.05, 1.2):
+        run(COMPILING.replace("time.sleep(0.3)", f"time.sleep({wait})"), ORDERN_CACHE="off")
