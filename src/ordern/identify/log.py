@@ -144,8 +144,9 @@ class Log:
         that of the Butterworth filter, which runs forward and backward. Uneven times are resampled to equal steps
         first. The ends, where the filter has not settled, are cut off. Needs SciPy: `pip install 'ordern[identify]'`.
         """
-        even = self._even()
-        rate = even.rate
+        self._require_plain("filtered")
+        self._require_growing("filtered")
+        rate = self.rate
         cutoff = self.cutoff if cutoff is None else cutoff
         if not positive(cutoff, "cutoff") < 0.5 * rate:
             raise ArgumentError(
@@ -155,11 +156,11 @@ class Log:
         if order not in range(1, 11):
             raise ArgumentError(f"filtered: the order is a whole number from 1 to 10, not {order!r}")
         ends = int(np.ceil(_SETTLED * rate / cutoff)) + 8
-        if len(even) < 3 * ends:
+        if len(self) < 3 * ends:
             raise ArgumentError(
-                f"filtered: {len(even)} samples are too few for a cutoff of {cutoff:g} Hz, which needs {3 * ends}"
+                f"filtered: {len(self)} samples are too few for a cutoff of {cutoff:g} Hz, which needs {3 * ends}"
             )
-        signal = library("scipy.signal", "filtering a log", "identify")
+        signal, even = library("scipy.signal", "filtering a log", "identify"), self._even()
         sections = signal.butter(int(order), cutoff, fs=rate, output="sos")
         q = np.asarray(signal.sosfiltfilt(sections, even.q, axis=0))
         v = _derivative(q, rate)
