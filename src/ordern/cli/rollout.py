@@ -132,6 +132,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     """Raise early for options that do not go together."""
+    if args.plot and not args.contacts:
+        raise UsageError("--plot draws contacts: give --contacts, too")
     check_output(args.out, (".npz",))
     check_output(args.plot, PICTURES)
     check_view(args.save)
@@ -143,8 +145,6 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--target is where the springs of --pd pull to: give their stiffness and damping, --pd KP KD")
     if args.pd and args.target is None and args.random is not None:
         raise UsageError("--pd with --random needs a position where the springs pull to: give --target")
-    if args.plot and not args.contacts:
-        raise UsageError("--plot draws contacts: give --contacts, too")
     if args.contacts and args.limits != "ignore":
         raise UsageError("--limits does not go with --contacts, which stop joints at their limits in any case")
 
