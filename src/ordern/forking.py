@@ -80,7 +80,10 @@ def _at_exit() -> None:
     """Wait until no thread compiles, and keep the locks: daemon threads must not be inside LLVM when it is taken down.
 
     A thread that waits for a lock is left alone; one that returned from LLVM would be ended in the middle of its code.
+    Without other threads there is nothing to wait for.
     """
+    if threading.active_count() == 1:
+        return
     for lock in (COMPILING, getattr(_llvm_lock(), "_lock", None)):
         if lock is not None:
             lock.acquire(timeout=_MOST_SECONDS)

@@ -11,7 +11,7 @@ import ordern as on
 from ordern.algorithms.contact.plate import Point, block
 from ordern.algorithms.contact.problem import Problem
 from ordern.algorithms.contact.rows import Link, Row
-from ordern.model import Direct
+from ordern.model import ControlFlow
 from tests.tolerances import ROUNDING, assert_close
 
 H = 2e-3
@@ -135,7 +135,7 @@ def random_problem(count: int, bodies: int) -> Problem:
         start = CORNERS[0]
         points = tuple(Point(p.at, p.bias, p.gap, p.mu, (p.lever[0] - start[0], p.lever[1] - start[1])) for p in points)
         rows.append(Row.of(free, free, points, Link.dense(dense, 6 * k, 6)))
-    return Problem(Direct(), rows, [1.0] * bodies, n)
+    return Problem(ControlFlow(), rows, [1.0] * bodies, n)
 
 
 @pytest.mark.parametrize("bodies", [1, 2])
@@ -143,7 +143,7 @@ def test_random_problems(bodies: int) -> None:
     problem = random_problem(300, bodies)
     zeros = [np.zeros(300)] * (12 * bodies)
     residual, work = problem.certified(*problem.solved(zeros, 30))[2]
-    swept = Direct().repeat(30, problem.sweep, zeros)
+    swept = ControlFlow().repeat(30, problem.sweep, zeros)
     assert np.quantile(residual, 0.95) <= 1e-6
     assert np.quantile(residual, 0.95) <= 1e-2 * np.quantile(
         problem.certified(swept, problem.channels(swept))[2][0], 0.95

@@ -34,6 +34,7 @@ _NEEDS_CONTACTS = ("ground", "slope", "points", "bodies", "self_collision", "swe
 _WORDS = {
     "with_contacts: ": "",
     "give on.Ground(...), or pairs of bodies": f"give {GROUND}",
+    "give frames in points=[...], or pairs of bodies": "give --points FRAME=RADIUS,...",
     "give on.Ground(friction=...)": f"give {GROUND}",
     "give on.Ground(...)": f"give {GROUND}",
     "give points=[...], frames with radii": "give --points FRAME=RADIUS,...",

@@ -29,7 +29,7 @@ from .port_arrays import ArrayNumbers, Input, Output
 from .ports import PORT_KINDS, PortKind, check_block, core_shape, core_size, result_scalars
 from .positions import NamedPosition
 from .tables import Kind
-from .tree import Answer, Base, Bodies, Direct, Field, Joints, Number, PlacedFrame, Register, Tree, Values
+from .tree import Answer, Base, Bodies, ControlFlow, Field, Joints, Number, PlacedFrame, Register, Tree, Values
 
 __all__ = [
     "BASE",
@@ -43,8 +43,8 @@ __all__ = [
     "Body",
     "ConcreteTree",
     "Connection",
+    "ControlFlow",
     "Coupling",
-    "Direct",
     "Drag",
     "EllipsoidDrag",
     "Field",

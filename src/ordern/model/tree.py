@@ -43,7 +43,7 @@ __all__ = [
     "Base",
     "Bodies",
     "Columns",
-    "Direct",
+    "ControlFlow",
     "Field",
     "Joints",
     "Number",
@@ -146,8 +146,8 @@ def placed_frame(model: Model, frame: Frame) -> PlacedFrame:
     return PlacedFrame(Index(frame.body), lambda: at)
 
 
-class Direct:
-    """Iterations and branches of a text, done one by one."""
+class ControlFlow:
+    """The loops and branches of a text: here each turn is computed, and both sides of a branch."""
 
     differentiating: Callable[..., Sequence[Scalar]] | None = None
     """Takes the place of solutions of equations while a text is differentiated."""
@@ -187,7 +187,7 @@ class Direct:
         return [new if new is old else where_less(0.5, flag, new, old) for new, old in zip(found, before, strict=True)]
 
 
-class Tree(Direct, ABC):
+class Tree(ControlFlow, ABC):
     """The loops, fields, arguments and results of one robot."""
 
     model: Model

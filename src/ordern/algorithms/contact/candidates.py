@@ -194,13 +194,9 @@ class Candidates:
         some: Scalar = 0.0
         for flag in near:
             some = larger(some, flag)
-        stops = len(near) - len(self._contacts.limited)
-        for flags, speeds, moves in (
-            (near[:stops], self._after[:stops], self._body_velocities),
-            (near[stops:], self._after[stops:], None),
-        ):
-            residual = self._missed_of(flags, speeds, moves, some, moved, residual)
-        return residual
+        first = len(near) - len(self._contacts.limited)  # stops come after contacts
+        residual = self._missed_of(near[:first], self._after[:first], self._body_velocities, some, moved, residual)
+        return self._missed_of(near[first:], self._after[first:], None, some, moved, residual)
 
     def _missed_of(
         self, flags: Sequence[Scalar], speeds: Sequence[Speed], moves: Callable[[Joints], Field[Motion]] | None,

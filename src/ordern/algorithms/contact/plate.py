@@ -129,7 +129,7 @@ def _slopes(mu: Scalar, s: Scalar, z: Vector3, k: Scalar, radius: Scalar) -> Mat
 
 @dataclass(frozen=True, slots=True)
 class Newton:
-    """What Newton's method needs of a plate in all steps: the factors of A, and the numbers s."""
+    """Numbers of a plate that all steps of Newton's method share: the factors of A, and the numbers s."""
 
     factor: Factor
     stiff: tuple[Scalar, ...]

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...graph import Scalar, sqrt, where_less
-from ...model import Direct
+from ...model import ControlFlow
 from ...records import dataclass
 from ...spatial.linear import Vector3, dot
 from .cone import direction, larger, natural_residual, smaller, smooth_root, smoothly_solved, solved
@@ -80,7 +80,7 @@ class State:
 class Problem:
     """Impulses p in cones, with the velocities u = G f + free along all rows."""
 
-    tree: Direct
+    tree: ControlFlow
     rows: Sequence[Row]
     flags: Sequence[Scalar]
     """1 for rows that may touch, 0 for others."""

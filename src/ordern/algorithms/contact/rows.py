@@ -16,7 +16,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from ...graph import Scalar
-from ...model import Direct
+from ...model import ControlFlow
 from ...records import dataclass
 from ...spatial.linear import Matrix3, dot
 from .cone import inverse, regular
@@ -150,7 +150,7 @@ def dense_rows(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def guarded(tree: Direct, flag: Scalar, build: Callable[[], R]) -> R:
+def guarded(tree: ControlFlow, flag: Scalar, build: Callable[[], R]) -> R:
     """Return a record whose numbers are computed only where the flag is 1; where it is 0, nothing may read them."""
     made: list[Any] = []
 

@@ -25,7 +25,7 @@ from ...algorithms.contact.plate import Point
 from ...algorithms.contact.problem import Problem
 from ...algorithms.contact.rows import Link, Row
 from ...arguments import Array
-from ...model import Direct
+from ...model import ControlFlow
 from ...records import dataclass
 from ..integrators.integrator import StepFailedError
 from ..run.endings import Ending
@@ -166,7 +166,7 @@ def complementary(G: Array, free: Array, laws: Sequence[tuple[bool, float, float
         link = Link.dense(G.tolist(), at, size)
         rows.append(Row.of(u, u, [Point(at, bias, 0.0, float(mu))], link, joint=-1 if three else 0))
         at += size
-    problem = Problem(Direct(), rows, [1.0] * len(rows), at)
+    problem = Problem(ControlFlow(), rows, [1.0] * len(rows), at)
     p, limit = [0.0] * at, max(1.0, float(np.abs(free).max(initial=0.0)))
     residual = 0.0
     for sweep in range(_SWEEPS if at else 0):
