@@ -746,7 +746,7 @@ class Robot(
         pairs: Iterable[Sequence[str]] = (), self_collision: bool = False, friction: float | None = None,
         restitution: float | None = None, limits: bool = True, sweeps: int = 10, settled: float = 1e-11,
         smooth: float = 0.0, stiffness: float | None = None, dissipation: float | None = None, slip_speed: float = 1e-4,
-        convex: bool = False,
+        convex: bool = False, scene: bool | None = None,
     ) -> Robot:  # fmt: skip
         """Return the same robot with rigid contacts, which `rollout` solves for in each step.
 
@@ -755,7 +755,9 @@ class Robot(
         capsules (two spheres), boxes (eight corners), cylinders (four points), and of meshes on bodies that are named
         at most 16 corners of the hull. `pairs` are bodies whose shapes touch each other, such as
         ("finger", "box"); with `self_collision`, all shapes touch each other by the rules of the file: its bits and
-        exclusions, and not where a joint connects their bodies. `friction` and `restitution` are those of contacts
+        exclusions, and not where a joint connects their bodies. By the same rules, moving bodies touch the static
+        geometry of the `scene` (shapes on the base, such as tables and stairs): by default unless `points` or `pairs`
+        are given, with True in any case, with False never. `friction` and `restitution` are those of contacts
         between bodies; by default those of the file, or 0.8 and 0. Those of the ground are its own. With `limits`,
         joints of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of
         them make a step more exact. They end in states where they change velocities by less than `settled` in m/s; zero
@@ -788,8 +790,8 @@ class Robot(
         from .contact.softness import smoothed, softened
 
         require_one_set(self, "with_contacts")
-        given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps, convex
-        found = smoothed(chosen_contacts(self, *given), smooth, settled)
+        given = ground, points, bodies, pairs, self_collision, friction, restitution, limits, sweeps
+        found = smoothed(chosen_contacts(self, *given, convex, scene), smooth, settled)
         return Robot.of(with_other_contacts(self, softened(found, stiffness, dissipation, slip_speed)))
 
     @delegated("contact.stepping", composed=True, placed=True)

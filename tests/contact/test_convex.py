@@ -264,7 +264,7 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for call in refused:
         with pytest.raises(on.ArgumentError, match=message):
             call()
-    with pytest.raises(on.ArgumentError, match=r"is a ellipsoid, which cannot touch another body.*convex=True"):
+    with pytest.raises(on.ArgumentError, match=r"is an ellipsoid, which cannot touch shape .table.*convex=True"):
         scene.with_contacts(pairs=[("thing", "table")])
     with pytest.raises(on.ArgumentError, match="convex must be True or False"):
         scene.with_contacts(pairs=[("thing", "table")], convex="yes")  # type: ignore[arg-type]

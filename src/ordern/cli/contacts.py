@@ -30,7 +30,7 @@ __all__ = [
 GROUND = "--ground FRICTION[,HEIGHT]"
 _OVERLAP = 1e-4
 """Contacts that overlap by more at the start, in m, are noted."""
-_NEEDS_CONTACTS = ("ground", "slope", "points", "bodies", "self_collision", "sweeps")
+_NEEDS_CONTACTS = ("ground", "slope", "points", "bodies", "self_collision", "scene", "sweeps")
 _WORDS = {
     "with_contacts: ": "",
     "give on.Ground(...), or pairs of bodies": f"give {GROUND}",
@@ -39,6 +39,8 @@ _WORDS = {
     "give on.Ground(...)": f"give {GROUND}",
     "give points=[...], frames with radii": "give --points FRAME=RADIUS,...",
     "bodies=[...]": "--bodies",
+    "give scene=True": "give --scene",
+    "scene=False": "--no-scene",
     "Ground: ": "--ground: ",
 }
 """Words of the library's messages, and of the command line."""
@@ -66,6 +68,11 @@ def contact_options(parser: argparse.ArgumentParser, models: tuple[str, ...] = (
     group.add_argument(
         "--self-collision", action="store_true", help="let bodies touch each other too, by the rules of the file"
     )
+    group.add_argument(
+        "--scene",
+        action=argparse.BooleanOptionalAction,
+        help="let moving bodies touch static geometry, such as tables and stairs; they do unless --points are given",
+    )
     if not models:
         group.add_argument("--sweeps", type=count, metavar="N", help="iterations in a step; 10 unless given")
 
@@ -78,6 +85,7 @@ def touching(args: argparse.Namespace, robot: Robot) -> Robot:
             raise UsageError(f"--{useless.replace('_', '-')} is for contacts: give --contacts, too")
         return robot
     options: dict[str, Any] = {"self_collision": args.self_collision, "sweeps": getattr(args, "sweeps", None) or 10}
+    options["scene"] = args.scene
     options["points"] = None if args.points is None else dict(_point(word) for word in _words(args.points, "--points"))
     options["bodies"] = None if args.bodies is None else _words(args.bodies, "--bodies")
     try:

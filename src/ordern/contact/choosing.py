@@ -11,6 +11,8 @@ import numpy as np
 
 from ..arguments import whole_number
 from ..errors import ArgumentError, unknown_name
+from ..io.remarks import some
+from ..io.warnings import warn
 from ..joints import Placement
 from ..model.contact_terms import Friction, friction_of
 from ..model.contacts import Contacts, Ground, ModelContact, Solid, coefficient
@@ -35,7 +37,7 @@ Between = tuple[str, Solid, Solid, Friction | None]
 def chosen_contacts(
     model: Model, ground: Ground | None, points: Any, bodies: Iterable[str] | None, pairs: Iterable[Sequence[str]],
     self_collision: bool, friction: float | None, restitution: float | None, limits: bool, sweeps: int,
-    convex: bool = False,
+    convex: bool = False, scene: bool | None = None,
 ) -> Contacts:  # fmt: skip
     """Return the contacts of `Robot.with_contacts`; raise if something cannot touch."""
     if ground is not None and not isinstance(ground, Ground):
@@ -44,20 +46,27 @@ def chosen_contacts(
     plane = _plane(model) if ground is None and not pairs else None
     if plane is not None:
         ground = _ground_of(plane)
-    if ground is None and (points is not None or bodies is not None):
+    scenic = bool(_static(model)) and (bool(scene) or (scene is None and points is None))
+    if ground is None and (points is not None or bodies is not None) and not scenic:
         raise ArgumentError("with_contacts: points and bodies touch the ground, but there is none; give on.Ground(...)")
     if isinstance(bodies, (str, bytes)) or (bodies is not None and not (bodies := list(bodies))):
         raise ArgumentError(f"with_contacts: bodies must be a list of names, and not empty, not {bodies!r}")
-    for name, x in (("limits", limits), ("convex", convex)):
-        if not isinstance(x, (bool, np.bool_)):
+    for name, x in (("limits", limits), ("convex", convex), ("scene", scene)):
+        if not isinstance(x, (bool, np.bool_)) and not (name == "scene" and x is None):
             raise ArgumentError(f"with_contacts: {name} must be True or False, not {x!r}")
     _require_steps(model)
     own = _given_friction(friction, restitution)
     rules, solids = FileRules(model), ConvexSolids(model) if convex else None
     found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, solids)
-    if convex and (pairs or self_collision):
-        require_coal()
     between = [*_pairs(model, pairs, rules, solids), *(_all_pairs(model, rules, solids) if self_collision else [])]
+    if scene or (scene is None and (self_collision or (points is None and not pairs))):
+        on_points = points if scene else None
+        chosen = None if self_collision else bodies if bodies is not None or points is None else []
+        between += _on_scene(model, on_points, chosen, rules, solids, {x[1:3] for x in between})
+    elif scene is None:
+        _warn_of_scene(model, between)
+    if convex and between:
+        require_coal()
     found += [_contact(name, a, b, own(mu), convex) for name, a, b, mu in between]
     if not found:
         why = " by the rules of its file" if plane else ": there are no points" if ground is not None else ""
@@ -258,15 +267,16 @@ def _pairs(
 
 
 def _all_pairs(model: Model, rules: FileRules, solids: ConvexSolids | None) -> list[Between]:
-    """Return all pairs of shapes that touch by the rules of the file; planes are ground, and no part of them."""
-    both = [(a, b) for a in range(len(model.bodies)) for b in range(BASE, a)]
+    """Return all pairs of shapes of moving bodies that touch by the rules of the file."""
+    both = [(a, b) for a in range(len(model.bodies)) for b in range(a)]
     return [pair for a, b in both for pair in _between(model, a, b, rules, solids)]
 
 
 def _between(
-    model: Model, first: int, second: int, rules: FileRules, solids: ConvexSolids | None, *, asked: bool = False
-) -> list[Between]:
-    """Return the contacts between the collision shapes of two bodies."""
+    model: Model, first: int, second: int, rules: FileRules, solids: ConvexSolids | None, *, asked: bool = False,
+    otherwise: str = "",
+) -> list[Between]:  # fmt: skip
+    """Return the contacts between the collision shapes of two bodies; errors end with what to do `otherwise`."""
     if first == second == BASE:
         return []
     found: list[Between] = []
@@ -282,13 +292,76 @@ def _between(
             contacts = [(s, _solid(b)) for _, s in _spheres(model, a)] if b.kind == "box" else []
             contacts += [(s, _solid(a)) for _, s in _spheres(model, b)] if a.kind == "box" else []
         else:
-            kind = next(s.kind for s in (a, b) if s.kind not in (*_ROUND, "box"))
-            advice = "" if kind in _GROUNDS else "; with convex=True, all convex shapes and hulls of meshes can"
-            raise _cannot(name, kind, "another body", f"spheres, capsules and boxes can{advice}")
+            one, other = (a, b) if a.kind not in (*_ROUND, "box") else (b, a)
+            advice = "" if one.kind in _GROUNDS else "; with convex=True, all convex shapes and hulls of meshes can"
+            what = f"shape {_name(model, other)!r} of another body"
+            raise _cannot(_name(model, one), one.kind, what, f"spheres, capsules and boxes can{advice}{otherwise}")
         known = any(x is not None for s in (a, b) for x in (s.friction, s.contact)) or rules.pair(a, b)
         mu = rules.friction(a, b) if known or model.contact_rules is not None else None
         found += [(name, *pair, mu) for pair in contacts]
     return [(name, a, b, mu) for name, (_, a, b, mu) in zip(_distinct(x[0] for x in found), found, strict=True)]
+
+
+# static geometry ---------------------------------------------------------------------------------------------------
+
+
+def _on_scene(
+    model: Model, points: Any, bodies: Iterable[str] | None, rules: FileRules, solids: ConvexSolids | None,
+    taken: set[tuple[Solid, Solid | None]],
+) -> list[Between]:  # fmt: skip
+    """Return the contacts with static geometry: the shapes on the base, but for planes and height fields.
+
+    Points touch all of it; shapes of `bodies`, by default of all, touch it by the rules of the file. Pairs that were
+    `taken` before are left out.
+    """
+    found: list[Between] = []
+    if points is not None:
+        given = list(_given_points(model, points))
+        touched = [x for shape in _static(model) for point in given for x in _point_on(model, *point, shape)]
+        found += [(name, *x[1:]) for name, x in zip(_distinct(x[0] for x in touched), touched, strict=True)]
+    chosen = range(len(model.bodies)) if bodies is None else [_body(model, name) for name in bodies]
+    for k in dict.fromkeys(chosen):
+        found += _between(model, k, BASE, rules, solids, otherwise=_WITHOUT)
+    found = [x for x in found if x[1:3] not in taken]
+    if len(found) > _MOST:
+        raise ArgumentError(
+            f"with_contacts: {model.name!r} has {len(found)} contacts with {len(_static(model))} static shapes; code "
+            f"for more than {_MOST} would take minutes to compile: name the bodies that touch in "
+            f"bodies=[...], make stairs on.Ground(steps=...) and terrain on.Ground(heights=...){_WITHOUT}"
+        )
+    return found
+
+
+_MOST = 256
+"""Contacts with static geometry; 90 of them take about 12 s to compile."""
+_WITHOUT = "; or give scene=False, so that nothing touches the static shapes"
+
+
+def _static(model: Model) -> list[Shape]:
+    return [s for s in _collision_shapes(model, {BASE}) if s.kind not in _GROUNDS]
+
+
+def _point_on(model: Model, name: str, point: Solid, shape: Shape) -> Iterable[Between]:
+    """Return the contact of a point or sphere with a static shape; none with the base that its own joint connects."""
+    if model.contact_rules is None and model.joints[point.body].parent == BASE:
+        return
+    if shape.kind not in (*_ROUND, "box"):
+        advice = f"spheres, capsules and boxes can{_WITHOUT}"
+        raise _cannot(_name(model, shape), shape.kind, f"point {name!r}", advice)
+    known = shape.friction is not None or shape.contact is not None or model.contact_rules is not None
+    mu = friction_of(shape.friction, shape.contact) if known else None
+    yield f"{name} - {_name(model, shape)}", point, _solid(shape), mu
+
+
+def _warn_of_scene(model: Model, between: Sequence[Between]) -> None:
+    """Warn if the static geometry of a scene touches nothing, though nobody said that it should not."""
+    met = {solid for _, a, b, _ in between for solid in (a, b)}
+    missed = [_name(model, s) for s in _static(model) if _solid(s) not in met]
+    if missed and model.contact_rules is not None:
+        warn(
+            f"with_contacts: the points and pairs of {model.name!r} pass through {len(missed)} static shapes of its "
+            f"file ({some([repr(x) for x in missed], 3)}): give scene=True so that they touch, or scene=False"
+        )
 
 
 def _solid(shape: Shape) -> Solid:
@@ -300,7 +373,8 @@ def _collision_shapes(model: Model, bodies: set[int]) -> list[Shape]:
 
 
 def _cannot(name: str, kind: str, other: str, advice: str) -> ArgumentError:
-    return ArgumentError(f"with_contacts: shape {name!r} is a {kind}, which cannot touch {other}: {advice}")
+    article = "an" if kind[0] in "aeiou" else "a"
+    return ArgumentError(f"with_contacts: shape {name!r} is {article} {kind}, which cannot touch {other}: {advice}")
 
 
 def _body(model: Model, name: str) -> int:
