@@ -11,7 +11,7 @@ import pytest
 
 import ordern as on
 from ordern import arguments as ar
-from ordern.errors import unknown_name
+from ordern.errors import ArgumentError, unknown_name
 
 
 def test_arrays() -> None:
@@ -30,6 +30,17 @@ def test_numbers() -> None:
     assert ar.positive(0, "x", zero=True) == 0.0
     for x in (True, "1", None, 1j, np.complex64(1), [1.0], 10**400, np.nan):
         assert np.isnan(ar.real_number(x))
+
+
+def test_objects_that_are_no_numbers() -> None:
+    mask = np.ma.array([1.0, 2.0], mask=[False, True])
+    for x in (["1"], [b"1"], [1j], [np.complex64(1)], [np.timedelta64(1, "s")], [None]):
+        with pytest.raises(ArgumentError, match="x must be an array of numbers"):
+            ar.real(np.array(x, object), "x")
+    for y in (mask, [mask, mask], ([np.ma.masked, 0.0],)):
+        with pytest.raises(ArgumentError, match="x: some entries are masked"):
+            ar.real(y, "x")
+    assert ar.real(np.ma.array([1.0, 2.0]), "x").tolist() == [1.0, 2.0]
 
 
 def test_names_and_poses() -> None:

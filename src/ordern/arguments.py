@@ -21,11 +21,13 @@ __all__ = [
     "finite",
     "leading_shape",
     "names_of",
+    "numbers",
     "pose",
     "positive",
     "random_generator",
     "real",
     "real_number",
+    "unmasked",
     "whole_number",
 ]
 
@@ -36,16 +38,30 @@ Shape = tuple[int | EllipsisType | None, ...]
 """A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
 _LARGEST = 2**62
 """No count or seed is larger: machine code takes integers of 64 bits."""
+_PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
+"""Types of numbers that cannot be masked."""
+_NOT_REAL = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
+"""Types that may have a `__float__`, and are no real numbers."""
 _RIGID = 1e-6
 """Largest entry of R R^T - 1 that passes as rounding in a rotation matrix of the user's."""
 
 
 def real(x: Any, what: str, shape: Shape | None = None) -> Array:
-    """Return numbers as an array of floats, without a copy if they are; raise for complex numbers and for text."""
+    """Return real numbers as an array of floats, without a copy if they are; see `numbers`."""
+    return numbers(x, what, shape).astype(float, copy=False)
+
+
+def numbers(x: Any, what: str, shape: Shape | None = None) -> AnyArray:
+    """Return real numbers as an array of their own type; objects that stand for numbers become floats.
+
+    Complex numbers, text, times, ragged lists and arrays with masked entries raise. `shape` is for the message.
+    """
     try:
-        a = np.asarray(x)
-        if a.dtype.kind in "fiubO" and not (a.dtype.kind == "O" and any(y is None for y in a.flat)):
-            return a.astype(float, copy=False)
+        a = np.asarray(unmasked(x, what))
+        if a.dtype.kind in "fiub":
+            return a
+        if a.dtype.kind == "O" and all(map(_is_real, a.flat)):
+            return a.astype(float)
         if a.dtype.kind == "c":
             raise ArgumentError(f"{what} must be real numbers, not complex ones ({a.dtype}); give their real part")
     except (TypeError, ValueError, OverflowError, RuntimeError) as e:  # the last one: tensors that require gradients
@@ -60,6 +76,27 @@ def real(x: Any, what: str, shape: Shape | None = None) -> Array:
         )
     wanted = "an array of numbers" if shape is None else f"numbers of shape {_text(shape)}" if shape else "a number"
     raise ArgumentError(f"{what} must be {wanted}, not {_shown(x)}")
+
+
+def unmasked(x: Any, what: str) -> Any:
+    """Return an argument as it is; raise if it is an array with masked entries, or a list of arrays with some.
+
+    Lists whose first entry is a number are not searched, which would take as long as reading them. NumPy makes a
+    masked number in them NaN, and warns of it.
+    """
+    kind = type(x)
+    if kind is list or kind is tuple:
+        if x and type(x[0]) not in _PLAIN:
+            for entry in x if not isinstance(x[0], list) else x[:1]:
+                unmasked(entry, what)
+    elif kind is not np.ndarray and isinstance(x, np.ndarray) and np.any(getattr(x, "mask", False)):
+        raise ArgumentError(f"{what}: some entries are masked; pass `x.filled(value)`")
+    return x
+
+
+def _is_real(x: Any) -> bool:
+    """Return whether an entry of an array of objects stands for a real number."""
+    return not isinstance(x, _NOT_REAL) and hasattr(type(x), "__float__")
 
 
 def array(x: Any, shape: Shape, what: str, *, nonfinite: bool = False) -> Array:
@@ -83,9 +120,11 @@ def finite(a: Array, what: str) -> Array:
 
 def real_number(x: Any) -> float:
     """Return a real number as a float; NaN for anything else, True, text and numbers beyond all floats included."""
-    if isinstance(x, (bool, np.bool_, str, bytes)) or np.ndim(x) or np.iscomplexobj(x):
+    if isinstance(x, (bool, np.bool_, *_NOT_REAL)):
         return math.nan
     try:
+        if np.ndim(x) or np.iscomplexobj(x) or np.any(getattr(x, "mask", False)):
+            return math.nan
         return float(x)
     except (TypeError, ValueError, OverflowError):
         return math.nan

@@ -39,6 +39,35 @@ def test_messages_name_function_and_argument(robot: on.Robot, call: Callable[[on
         call(robot)
 
 
+NO_NUMBERS = {
+    "complex": [0.5 + 1j],
+    "text": "0.5",
+    "text in objects": np.array(["0.5"], object),
+    "timedelta64": np.timedelta64(1, "s"),
+    "timedelta64 in objects": np.array([np.timedelta64(1, "s")], object),
+    "masked": np.ma.array([0.5], mask=[True]),
+    "a list with a masked entry": [np.ma.masked],
+}
+
+
+@pytest.mark.parametrize("given", NO_NUMBERS.values(), ids=NO_NUMBERS)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r, x: r.rollout(HIGH, np.zeros(6), steps=1, contact_friction=x),
+        lambda r, x: r.rollout(HIGH, np.zeros(6), steps=1, ground_height=x),
+        lambda r, x: r.rollout(HIGH, np.zeros(6), steps=1, contact_impulses=x),
+        lambda r, x: r.contact_step(HIGH, np.zeros(6), friction=x),
+        lambda r, x: r.contact_step(HIGH, np.zeros(6), height=x),
+        lambda r, x: r.contact_forces(HIGH, friction=x, touching=[True]),
+        lambda r, x: r.contact_points(HIGH, height=x),
+    ],
+)
+def test_what_is_no_number_is_refused(robot: on.Robot, call: Callable[[on.Robot, Any], Any], given: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"friction|height|impulses"):
+        call(robot, given)
+
+
 @pytest.mark.needs("clarabel")
 def test_messages_of_whole_body(robot: on.Robot) -> None:
     with pytest.raises(ArgumentError, match="whole_body: friction must not be negative"):

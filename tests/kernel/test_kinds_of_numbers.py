@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -63,10 +64,32 @@ def test_objects_that_are_no_numbers(bad: list[Any]) -> None:
 def test_masked_numbers_are_refused() -> None:
     robot = on.load("puma560")
     masked = np.ma.array(np.zeros(6), mask=[1, 0, 0, 0, 0, 0])
-    with pytest.raises(on.ArgumentError, match="'q' are masked"):
+    with pytest.raises(on.ArgumentError, match="'q': some entries are masked"):
         robot.mass_matrix(masked)
     assert robot.mass_matrix(masked.filled(0.5)).shape == (6, 6)
     assert robot.mass_matrix(np.ma.array(np.zeros(6))).shape == (6, 6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r, x: r.rollout(x, [0, 0], steps=1),
+        lambda r, x: r.rollout([0, 0], [0, 0], x, steps=1),
+        lambda r, x: r.rollout([0, 0], [0, 0], steps=1, feedback=(1.0, x, [0, 0])),
+        lambda r, x: r.simulate(x, [0, 0], until=0.1),
+        lambda r, x: r.simulate([0, 0], [0, 0], ([0.0, 1.0], [x, x]), until=0.1),
+        lambda r, x: r.simulate([0, 0], [0, 0], until=x),
+        lambda r, x: r.bias_force([0, 0], [0, 0], {"lower": np.ma.concatenate([x, x, x])}),
+        lambda r, x: r.vary(mass=x),
+        lambda r, x: r.with_parameters(damping=x),
+        lambda r, x: r.identify([x], [[0, 0]], [[0, 0]], [[1, 1]]),
+        lambda r, x: r.inverse_kinematics(np.eye(4), "lower", x),
+        lambda r, x: r.mass_matrix([x, x]),
+    ],
+)
+def test_masked_numbers_are_refused_by_all_functions(call: Callable[[on.Robot, Any], Any]) -> None:
+    with pytest.raises(on.ArgumentError, match="some entries are masked"):
+        call(on.load("double-pendulum"), np.ma.array([0.1, 0.2], mask=[True, False]))
 
 
 def test_threads_are_checked_on_every_way() -> None:

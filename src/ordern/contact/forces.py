@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import Array, array, whole_number
+from ..arguments import Array, array, unmasked, whole_number
 from ..errors import ArgumentError
 from ..kernel.arguments import broadcast_named
 from ..model import Frame
@@ -111,11 +111,13 @@ def standing(touching: Any, gap: Array, shape: tuple[int, ...], what: str) -> ND
     if touching is None:
         return np.broadcast_to(gap <= _TOUCHING, shape)
     try:
-        found = np.asarray(touching)
+        found = np.asarray(unmasked(touching, f"{what}: touching"))
         if found.dtype != bool:
             raise ValueError
         return np.broadcast_to(found, shape)
-    except ValueError:
+    except ValueError as e:
+        if isinstance(e, ArgumentError):
+            raise
         raise ArgumentError(
             f"{what}: touching must be True or False for each contact, of shape {shape}, not {touching!r}"
         ) from None

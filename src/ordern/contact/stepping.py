@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arguments import positive
+from ..arguments import positive, real
 from ..errors import ArgumentError
 from ..kernel.elsewhere import is_elsewhere
 from ..simulate.contact_record import ContactSettings, surfaces, surfaces_elsewhere
@@ -47,7 +47,7 @@ def contact_step(
         )
     count, nq, nv = robot.contacts.blocks, robot.nq, robot.nv
     given = q, v, tau, impulses, stops, friction, height
-    single = all(getattr(x, "dtype", None) == np.float32 for x in given if x is not None and np.ndim(x))
+    single = all(getattr(x, "dtype", None) == np.float32 for x in given if x is not None and not _is_one_number(x))
     arguments: tuple[Any, ...] = (
         *(q, v, np.zeros(nv) if tau is None else tau, positive(dt, "contact_step: `dt`"), np.zeros(nv)),
         *(robot.lower, robot.upper, np.zeros((count, 3)) if impulses is None else impulses),
@@ -68,11 +68,20 @@ def contact_step(
     return ContactStep(q1, v1, pushes, stopped, residual + unknown, penetration + unknown, work)
 
 
+def _is_one_number(x: Any) -> bool:
+    """Return whether an argument has no dimension, so that its precision does not count."""
+    return isinstance(x, (int, float)) or getattr(x, "ndim", 1) == 0
+
+
 def _surfaces(robot: Robot, friction: Any, height: Any) -> Any:
     """Return the surfaces of all contacts, (..., contacts, 3), in the library of friction and height."""
     if is_elsewhere([friction, height]):
         return surfaces_elsewhere(robot, "contact_step", friction, height)
-    shapes = [np.shape(x)[:-1] for x in (friction, height) if x is not None and np.ndim(x)]
+    friction, height = (
+        x if x is None else real(x, f"contact_step: {name}")
+        for name, x in {"friction": friction, "height": height}.items()
+    )
+    shapes = [x.shape[:-1] for x in (friction, height) if x is not None]
     try:
         batch = np.broadcast_shapes(*shapes)
     except ValueError:

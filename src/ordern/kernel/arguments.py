@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Port
-from ..arguments import AnyArray
+from ..arguments import AnyArray, unmasked
 from ..errors import ArgumentError
 from ..model import BASE, Model, core_shape
 from ..model.parameter_sets import varied_place
@@ -70,11 +70,6 @@ class Arguments:
         for port, x in zip(self.ports, given, strict=True):
             if port.kind == "bodies":
                 x = external_forces(self.model, x)
-            mask = getattr(x, "mask", None)
-            if mask is not None and isinstance(x, np.ndarray) and np.any(mask):
-                raise ArgumentError(
-                    f"{self.question}: numbers of argument {port.name!r} are masked; `filled` gives them values"
-                )
             arrays.append(_real(x, self.question, f"argument {port.name!r}"))
         return arrays
 
@@ -214,6 +209,7 @@ def _real(x: Any, where: str, what: str) -> AnyArray:
     """
     if x is None:
         raise ArgumentError(f"{where}: {what} is None; give an array of numbers")
+    unmasked(x, f"{where}: {what}")
     try:
         through_dlpack = not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__") and not hasattr(x, "__array__")
         array = np.from_dlpack(x) if through_dlpack else np.asarray(x)

@@ -247,7 +247,7 @@ def _given(
         if field not in ALL_FIELDS:
             raise unknown_name("field of parameters", field, ALL_FIELDS, model.name)
         core = shapes[field]
-        x = np.asarray(values[field], float)
+        x = real(values[field], f"parameters of {model.name!r}: {field}")
         if x.ndim < len(core) or x.shape[x.ndim - len(core) :] != core:
             raise ArgumentError(
                 f"parameters of {model.name!r}: {field} has the shape {x.shape}; its last dimensions must be {core}"

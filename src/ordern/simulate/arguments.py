@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import Array, array
+from ..arguments import Array, array, unmasked
 from ..errors import ArgumentError
 from .events import Event
 from .integrators.explicit import Explicit
@@ -36,6 +36,7 @@ def initial_state(name: str, given: ArrayLike | None, usual: Array, robot: Robot
 
 def report_times(until: Any) -> tuple[Array | None, float]:
     """Return the times to report, or None if only the end is given, and the end."""
+    unmasked(until, "until")
     try:
         given = np.asarray(until)
     except ValueError:  # lists of different lengths

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import AnyArray
+from ..arguments import AnyArray, finite, real
 from ..errors import ArgumentError
 from ..model.checks import require_closed_forms
 from ..records import dataclass
@@ -151,15 +151,15 @@ def first_impulses(given: Any, batch: tuple[int, ...], count: int, blocks: int |
     If there are more `blocks` than contacts, moments may stand behind the impulses.
     """
     counts = (count,) if blocks is None else (count, blocks)
+    x = real(given, "rollout: contact_impulses")
     try:
-        x = np.asarray(given, float)
         if x.shape[-2:] not in [(n, 3) for n in counts] or not np.isfinite(x).all():
             raise ValueError
         return np.broadcast_to(x, (*batch, *x.shape[-2:]))
-    except (TypeError, ValueError):
+    except ValueError:
         raise ArgumentError(
             f"rollout: contact_impulses must be finite numbers of shape (..., {count}, 3), three for each contact; "
-            f"... is the batch {batch}, and it has shape {np.shape(given)}"
+            f"... is the batch {batch}, and it has shape {x.shape}"
         ) from None
 
 
@@ -218,8 +218,8 @@ def surfaces_elsewhere(robot: Robot, where: str, friction: Any, height: Any) -> 
     for column, (name, x) in enumerate({"friction": friction, "restitution": None, "height": height}.items()):
         if x is None:
             continue
-        if not hasattr(x, "ndim"):
-            x = np.asarray(x, float)
+        if not hasattr(x, "ndim") or isinstance(x, np.ndarray):
+            x = real(x, f"{where}: {name}")
         if x.ndim and x.shape[-1] not in (1, len(found)):
             raise ArgumentError(
                 f"{where}: {name} has shape {tuple(x.shape)}; give a number, or (..., {len(found)}) with one for each "
@@ -253,13 +253,7 @@ def _each(given: Any, name: str, usual: AnyArray, batch: tuple[int, ...]) -> Any
     """Return a number for each contact, with the shape of the batch before it or without."""
     if given is None:
         return usual
-    try:
-        x = np.asarray(given, float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} is not an array of numbers: {given!r}") from None
-    n = len(usual)
-    if not np.isfinite(x).all():
-        raise ArgumentError(f"{name} must be finite")
+    x, n = finite(real(given, name), name), len(usual)
     try:
         if x.ndim == 0:
             return np.broadcast_to(x, (n,))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import arguments
-from ..arguments import AnyArray, choice, positive
+from ..arguments import AnyArray, choice, positive, unmasked
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
 from ..records import dataclass
@@ -183,6 +183,7 @@ def _states(name: str, x: ArrayLike, n: int) -> AnyArray:
 
 
 def _numbers(name: str, x: Any) -> AnyArray:
+    unmasked(x, f"rollout: {name}")
     try:
         a = np.asarray(x)
     except (TypeError, ValueError) as e:  # arrays on a GPU have reasons of their own
