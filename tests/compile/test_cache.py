@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pickle
@@ -219,6 +220,53 @@ def test_code_that_sees_what_has_no_text_is_not_kept(
         assert typed("def typed(tree, q):\n    return 2.0 if seen else 0.0", seen=seen) == 2.0
     assert compiled == ["potential_energy"] * 2
     assert not directory.exists() or not entries(directory)
+
+
+READS_OUTSIDE = {
+    "environment": "import os\ndef typed(tree, q):\n    return float(os.environ['GAIN'])",
+    "function of os": "from os import getenv\ndef typed(tree, q):\n    return float(getenv('GAIN'))",
+    "import inside": "def typed(tree, q):\n    from os import environ\n    return float(environ['GAIN'])",
+    "command line": "import sys\ndef typed(tree, q):\n    return float(sys.argv[-1])",
+    "helper": "import sys\ndef gain():\n    return float(sys.argv[-1])\ndef typed(tree, q):\n    return gain()",
+    "file": "def typed(tree, q):\n    with open(file) as f:\n        return float(f.read())",
+    "path": "def typed(tree, q):\n    import pathlib\n    return float(pathlib.Path(file).read_text())",
+    "array": "import numpy as np\ndef typed(tree, q):\n    return float(np.loadtxt(file))",
+    "robot": "import ordern as on\ndef typed(tree, q):\n    return float(on.load(file + '.urdf').mass)",
+    "memory": "turn = [2.0, 3.0]\nk = 0\ndef typed(tree, q):\n    global k\n    k += 1\n    return turn[k - 1]",
+}
+
+
+@pytest.mark.parametrize("text", READS_OUTSIDE.values(), ids=READS_OUTSIDE)
+def test_definitions_that_read_outside_their_arguments_are_not_kept(
+    directory: Path, own_registry: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    space: dict[str, Any] = {"__name__": "__console__", "file": str(tmp_path / "gain")}
+    exec(text, space)
+    on.algorithm("potential_energy", "typed")(space["typed"])
+    link = '<link name="base"/><joint name="j" type="prismatic"><parent link="base"/><child link="x"/></joint>'
+    for gain in (2.0, 3.0):
+        monkeypatch.setenv("GAIN", str(gain))
+        monkeypatch.setattr(sys, "argv", ["study.py", str(gain)])
+        (tmp_path / "gain").write_text(str(gain))
+        inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        body = f'<link name="x"><inertial><mass value="{gain}"/>{inertia}</inertial></link>'
+        (tmp_path / "gain.urdf").write_text(f'<robot name="r">{link}{body}</robot>')
+        assert robot().kernel("potential_energy", "typed")(np.array([0.5])) == gain
+    assert not directory.exists() or not entries(directory)
+
+
+def test_decorators_are_part_of_the_key(directory: Path, own_registry: None) -> None:
+    def times(gain: float, function: Any) -> Any:
+        return functools.wraps(function)(lambda *arguments: gain * function(*arguments))
+
+    def plain(tree: Tree, q: Any) -> Any:
+        return q[next(iter(tree.outward()))[0]][0]
+
+    for gain in (2.0, 3.0):
+        on.algorithm("potential_energy", "typed")(times(gain, plain))
+        one = robot()
+        assert one.kernel("potential_energy", "typed")(np.array([0.5])) == gain * 0.5
+        assert one.kernel("push potential_energy by q", "typed")(np.array([0.5]), np.array([1.0])) == gain
 
 
 def test_a_joint_of_ones_own_is_kept(directory: Path, compiled: list[str]) -> None:

@@ -15,7 +15,7 @@ from .emit.target import host
 from .run import cache
 from .run.loaded import Machine
 from .run.numpy_api import HEAD
-from .run.own_code import is_ours, own_code, own_joints, own_rows
+from .run.own_code import own_function, own_joints, own_rows
 from .trace.layout import Layout, Operand
 
 __all__ = ["WAYS", "Code", "Request", "cached_code", "code_for", "layout_of", "load", "piece_key", "request_key"]
@@ -172,8 +172,7 @@ def request_key(request: Request, dtype: str, lanes: int | None) -> list[Any] | 
     """Return everything that the code of a request depends on, without tracing; None if it cannot be known."""
     machine, algorithm = machine_key(dtype, lanes), request.algorithm
     joints = own_joints(request.model)
-    function = getattr(algorithm.function, "__wrapped__", algorithm.function)  # of a derivative, that of its base
-    text = "" if is_ours(function) else own_code(function)
+    text = own_function(algorithm.function)  # of a derivative, that of its base
     if machine is None or joints is None or text is None:
         return None
     asked = request.question
@@ -214,7 +213,7 @@ def piece_key(model: Model, piece: Any, cores: Any, dtype: str) -> list[Any] | N
     """Return everything that the code of a piece of an algorithm depends on; None if it cannot be known."""
     machine = machine_key(dtype, None)
     joints = "" if piece.general else own_joints(model)
-    text = "" if is_ours(piece.function) else own_code(piece.function)
+    text = own_function(piece.function)
     if machine is None or joints is None or text is None:
         return None
     return ["piece", "all" if piece.general else [model.digest, model.snap], piece.key, cores, text, joints, *machine]

@@ -176,7 +176,7 @@ class Derived:
         self.by_parameters = inner or any(x in FIELDS for x in wrt)
         """True if it differentiates by numbers of the robot, which are then values of the tree."""
         # the code of the text enters the keys of the cache
-        self.__wrapped__ = getattr(algorithm.function, "__wrapped__", algorithm.function)
+        self.__wrapped__ = algorithm.function
         self.__signature__ = None
 
     def __call__(self, tree: ConcreteTree, *inputs: Input, **options: Any) -> Any:
