@@ -411,12 +411,30 @@ class TestTree:
         assert (robot.base, robot.bodies[0].name) == ("robot/a", "robot/a/a")
 
 
+PAIR = body("a") + "\n" + body("b")
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
         ((), "/: the stage has no rigid body: no prim has the PhysicsRigidBodyAPI"),
         ((body("a"), joint("j", child="none")), "/robot/j: its physics:body1 is /robot/none, which does not exist"),
         ((body("a"), joint("j", child="a")), "/robot/j: it connects 'a' with itself"),
+        (
+            (PAIR, joint("j", turn="nan, 0, 0, 0")),
+            "/robot/j: physics:localRot0 must be four finite numbers (w, x, y",
+        ),
+        ((PAIR, joint("j", child_turn="1, inf, 0, 0")), "/robot/j: physics:localRot1 must be four finite numbers"),
+        (
+            (PAIR, joint("j", at="0, inf, 0")),
+            "/robot/j: physics:localPos0 must be three finite numbers, got (0.0, inf",
+        ),
+        ((body("a", MASS.replace("0.8", "nan")),), "/robot/a: physics:principalAxes must be four finite numbers"),
+        ((body("a", MASS.replace("0.1", "nan")),), "/robot/a: physics:centerOfMass must be three finite numbers"),
+        (
+            (PAIR, body("c"), joint("j").replace("</robot/a>", "[</robot/a>, </robot/c>]")),
+            "/robot/j: physics:body0 has 2 targets (/robot/a, /robot/c); it must have one at most",
+        ),
     ],
 )
 def test_faults(tmp_path: Path, parts: tuple[str, ...], message: str) -> None:

@@ -93,7 +93,7 @@ def _gravity(stage: Stage) -> tuple[float, ...]:
     scene = next((prim for prim in stage.prims if prim.IsA(stage.UsdPhysics.Scene)), None)
     if scene is None:
         return tuple((9.81 * down).tolist())
-    direction = triple(scene.GetAttribute("physics:gravityDirection").Get())
+    direction = triple(scene, "physics:gravityDirection")
     if direction is not None and direction.any():
         down = direction / np.linalg.norm(direction)
     strength = number(scene, "physics:gravityMagnitude", -math.inf)

@@ -27,7 +27,7 @@ from ...model import Placement
 from ...records import dataclass
 from ..remarks import Remarks
 from ..standing import WORLD
-from .stage import Stage, fault_of, number, quaternion, schemas, triple
+from .stage import Stage, fault_of, number, only_target, quaternion, schemas, triple
 from .terms import terms_of
 
 __all__ = ["WORLD", "UsdJoint", "read_joint"]
@@ -84,22 +84,16 @@ def read_joint(stage: Stage, prim: Any, name: str, bodies: Mapping[str, str], re
 def _end(stage: Stage, prim: Any, k: int, bodies: Mapping[str, str]) -> tuple[str, Placement]:
     """Return the body at one end of a joint, and the frame of the joint on it."""
     joint = stage.UsdPhysics.Joint(prim)
-    relation = joint.GetBody1Rel() if k else joint.GetBody0Rel()
-    place, turn = (
-        (joint.GetLocalPos1Attr(), joint.GetLocalRot1Attr())
-        if k
-        else (joint.GetLocalPos0Attr(), joint.GetLocalRot0Attr())
-    )
-    p = triple(place.Get())
+    p, rotation = triple(prim, f"physics:localPos{k}"), f"physics:localRot{k}"
     position = np.zeros(3) if p is None else p * stage.length
-    targets = relation.GetForwardedTargets()
-    if not targets:
-        return WORLD, quaternion(turn.Get(), position)
-    target = stage.stage.GetPrimAtPath(targets[0])
+    path = only_target(prim, joint.GetBody1Rel() if k else joint.GetBody0Rel())
+    if path is None:
+        return WORLD, quaternion(prim, rotation, position)
+    target = stage.stage.GetPrimAtPath(path)
     if not target:
-        raise stage.error(prim, f"its physics:body{k} is {targets[0]}, which does not exist")
+        raise stage.error(prim, f"its physics:body{k} is {path}, which does not exist")
     here = stage.place(target)
-    local = quaternion(turn.Get(), position * here.scale)
+    local = quaternion(prim, rotation, position * here.scale)
     body = stage.body_of(target)
     if body is None:
         return WORLD, here.at @ local
@@ -176,13 +170,13 @@ def _of_freedoms(stage: Stage, prim: Any, remarks: Remarks) -> tuple[Joint, tupl
 def _mimic(prim: Any, angular: bool, length: float) -> tuple[str, float, float] | None:
     """Return the joint that one follows, in the words of Newton or of PhysX."""
     unit = math.radians(1.0) if angular else length
-    leader = prim.GetRelationship("newton:mimicJoint")
-    if leader and leader.GetForwardedTargets():
+    leader = only_target(prim, prim.GetRelationship("newton:mimicJoint"))
+    if leader is not None:
         ratio, offset = number(prim, "newton:mimicCoef1", 1.0), number(prim, "newton:mimicCoef0", 0.0)
-        return str(leader.GetForwardedTargets()[0]), ratio or 0.0, (offset or 0.0) * unit
+        return str(leader), ratio or 0.0, (offset or 0.0) * unit
     for freedom in ("rotX", "rotY", "rotZ", "transX", "transY", "transZ"):
-        leader = prim.GetRelationship(f"physxMimicJoint:{freedom}:referenceJoint")
-        if leader and leader.GetForwardedTargets():
+        leader = only_target(prim, prim.GetRelationship(f"physxMimicJoint:{freedom}:referenceJoint"))
+        if leader is not None:
             gear, offset = (number(prim, f"physxMimicJoint:{freedom}:{key}", 0.0) for key in ("gearing", "offset"))
-            return str(leader.GetForwardedTargets()[0]), -(gear or 0.0), -(offset or 0.0) * unit
+            return str(leader), -(gear or 0.0), -(offset or 0.0) * unit
     return None

@@ -58,12 +58,12 @@ def _given(stage: Stage, prim: Any) -> tuple[float | None, float, Array | None, 
     """Return mass, density, centre and inertia that a prim gives itself, in SI units; zeros stand for nothing."""
     if not prim.HasAPI(stage.UsdPhysics.MassAPI):
         return None, 0.0, None, None
-    api, place = stage.UsdPhysics.MassAPI(prim), stage.place(prim)
+    place = stage.place(prim)
     m = (number(prim, "physics:mass", 0.0) or 0.0) * stage.weight
     density = (number(prim, "physics:density", 0.0) or 0.0) * stage.weight / stage.length**3
     if m < 0.0 or density < 0.0:
         raise fault_of(prim, "its mass and density must not be below zero")
-    com = triple(api.GetCenterOfMassAttr().Get())
+    com = triple(prim, "physics:centerOfMass", unset=True)
     six = prim.GetAttribute("newton:inertia").Get() if prim.GetAttribute("newton:inertia") else None
     unit = stage.weight * stage.length**2
     I: Array | None = None
@@ -71,9 +71,9 @@ def _given(stage: Stage, prim: Any) -> tuple[float | None, float, Array | None, 
         xx, yy, zz, xy, xz, yz = map(float, six)
         I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
     else:
-        diagonal = triple(api.GetDiagonalInertiaAttr().Get())
+        diagonal = triple(prim, "physics:diagonalInertia")
         if diagonal is not None and diagonal.any():
-            R = quaternion(api.GetPrincipalAxesAttr().Get(), np.zeros(3)).R
+            R = quaternion(prim, "physics:principalAxes", np.zeros(3)).R
             I = R @ np.diag(diagonal * unit) @ R.T
     return (m if m > 0.0 else None), density, None if com is None else com * place.scale * stage.length, I
 
@@ -107,5 +107,4 @@ def _material(stage: Stage, prim: Any) -> float:
     material, _ = stage.UsdShade.MaterialBindingAPI(prim).ComputeBoundMaterial("physics")
     if not material or not material.GetPrim().HasAPI(stage.UsdPhysics.MaterialAPI):
         return 0.0
-    density = stage.UsdPhysics.MaterialAPI(material.GetPrim()).GetDensityAttr().Get()
-    return float(density or 0.0) * stage.weight / stage.length**3
+    return (number(material.GetPrim(), "physics:density", 0.0) or 0.0) * stage.weight / stage.length**3

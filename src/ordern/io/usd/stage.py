@@ -17,7 +17,7 @@ from ...model import Placement
 from ...records import dataclass
 from ..attributes import from_quaternion
 
-__all__ = ["Place", "Stage", "number", "quaternion", "schemas", "triple"]
+__all__ = ["Place", "Stage", "fault_of", "number", "only_target", "quaternion", "schemas", "triple"]
 
 _SHEAR = 1e-3
 """The largest cosine between two axes of a frame that counts as a right angle."""
@@ -140,22 +140,40 @@ def fault_of(prim: Any, message: str) -> ModelError:
     return ModelError(f"{prim.GetPath()}: {message}", str(prim.GetStage().GetRootLayer().identifier))
 
 
-def triple(value: Any) -> Array | None:
-    """Return three finite numbers, or None for anything else: USD has infinities for what is not given."""
+def triple(prim: Any, name: str, unset: bool = False) -> Array | None:
+    """Return an attribute of three finite numbers, by its full name; None if it is missing.
+
+    With `unset`, three infinities also stand for a missing value, as USD writes the default of a center of mass.
+    """
+    attribute = prim.GetAttribute(name)
+    value = attribute.Get() if attribute else None
     if value is None:
         return None
     x = np.array(tuple(value), float)
-    if np.isnan(x).any():
-        raise ModelError(f"three numbers of a prim must be numbers, not {tuple(value)}")
-    return x if x.shape == (3,) and np.isfinite(x).all() else None
+    if unset and np.isinf(x).all():
+        return None
+    if x.shape != (3,) or not np.isfinite(x).all():
+        raise fault_of(prim, f"{name} must be three finite numbers, got {tuple(value)}")
+    return x
 
 
-def quaternion(value: Any, position: Array) -> Placement:
-    """Return the placement of a quaternion of USD and a position; a quaternion of length zero turns nothing."""
-    w, x, y, z = (1.0, 0.0, 0.0, 0.0) if value is None else (float(value.GetReal()), *map(float, value.GetImaginary()))
-    if not 0.0 < math.hypot(w, x, y, z) < math.inf:
-        w, x, y, z = 1.0, 0.0, 0.0, 0.0
-    return from_quaternion((w, x, y, z), position.tolist())
+def quaternion(prim: Any, name: str, position: Array) -> Placement:
+    """Return the placement of a quaternion attribute and a position; a quaternion of length zero is the identity."""
+    attribute = prim.GetAttribute(name)
+    value = attribute.Get() if attribute else None
+    q = (1.0, 0.0, 0.0, 0.0) if value is None else (float(value.GetReal()), *map(float, value.GetImaginary()))
+    if not all(map(math.isfinite, q)):
+        raise fault_of(prim, f"{name} must be four finite numbers (w, x, y, z), got {q}")
+    return from_quaternion(q if any(q) else (1.0, 0.0, 0.0, 0.0), position.tolist())
+
+
+def only_target(prim: Any, relation: Any) -> Any:
+    """Return the path of the only target of a relationship; None if it has no target."""
+    targets = relation.GetForwardedTargets() if relation else []
+    if len(targets) > 1:
+        listed = ", ".join(map(str, targets))
+        raise fault_of(prim, f"{relation.GetName()} has {len(targets)} targets ({listed}); it must have one at most")
+    return targets[0] if targets else None
 
 
 def _modules(path: str) -> tuple[Any, ...]:
