@@ -45,7 +45,8 @@ def load(
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
     close its loops; by default they are chosen. Documents may include files in the folder `root` and below; by default
     this is the project that the document belongs to (see docs/formats/mjcf.md). `xacro_args` are the arguments of a
-    xacro template, by name. `srdf` is an SRDF file, whose named positions become `robot.positions`.
+    xacro template, by name. `srdf` is an SRDF file, whose named positions become `robot.positions`,
+    and whose rotors (`<rotor_params>`) become armatures of joints.
     """
     from . import io, robots
 

@@ -61,9 +61,22 @@ def test_unknown_joints_are_noted() -> None:
     )
 
 
+def rotors(*joints: str) -> str:
+    return f"<rotor_params>{''.join(f'<joint {joint}/>' for joint in joints)}</rotor_params>"
+
+
+def test_rotors_are_armatures() -> None:
+    robot = load(rotors('name="j" mass="1e-5" gear_ratio="100."', 'name="kk" mass="1" gear_ratio="1"'))
+    assert robot.joint("j").armature == pytest.approx((0.1,)) and robot.joint("k").armature == (0.0,)
+    assert "rotors of joints that the robot does not have: 'kk' of rotor_params" in robot.notes[0].message
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (rotors('name="j" mass="1"'), r"<string>:3: rotor_params: joint 'j': <joint> has no gear_ratio"),
+        (rotors('name="j" mass="-1" gear_ratio="1"'), r'<string>:3: rotor_params: <joint name="j"> has mass="-1"'),
+        (rotors('name="j" mass="1" gear_ratio="nan"'), r'<joint> has gear_ratio="nan"; expected'),
         (state("home", j="x"), r'^<string>:3: group_state \'home\': <joint name="j"> has value="x"; expected'),
         (state("home", j="1 2"), r"<string>:3: group_state 'home': joint 'j' has 2 numbers, which do not fit"),
         (state("", j="1"), r"<string>:3: <group_state> has an empty name"),
@@ -150,8 +163,14 @@ def test_real_files_agree_with_pinocchio(urdf: str, srdf: str, floating: bool) -
     root = [pin.JointModelFreeFlyer()] if floating else []
     model = pin.buildModelFromUrdf(str(ROBOTS / urdf), *root)
     pin.loadReferenceConfigurations(model, str(ROBOTS / srdf), False)
+    if "rotor_params" in (ROBOTS / srdf).read_text():
+        pin.loadRotorParameters(model, str(ROBOTS / srdf), False)
     robot = on.load(ROBOTS / urdf, srdf=Path(ROBOTS / srdf), floating=floating)
     c = on.convert(robot, model)
+    for k in range(1, model.njoints):
+        if model.joints[k].nv == 1:
+            armature = model.armature[model.joints[k].idx_v]
+            assert robot.joint(str(model.names[k])).armature == pytest.approx((armature,))
     theirs = {entry.key(): np.array(entry.data()) for entry in model.referenceConfigurations}
     assert theirs.keys() == robot.positions.keys()
     for name, q in robot.positions.items():

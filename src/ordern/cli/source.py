@@ -29,7 +29,7 @@ def robot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--floating", action="store_true", help="let the root float: give it a free joint")
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
     parser.add_argument("--root", metavar="FOLDER", help="folder from which the file may include others")
-    parser.add_argument("--srdf", metavar="FILE", help="SRDF file with named positions of the robot")
+    parser.add_argument("--srdf", metavar="FILE", help="SRDF file with named positions and rotors of the robot")
     parser.add_argument(
         "--arg", action="append", metavar="NAME=VALUE", help="argument of a xacro template; may be repeated"
     )

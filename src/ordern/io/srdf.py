@@ -1,4 +1,7 @@
-"""SRDF, the Semantic Robot Description Format of MoveIt: its named positions (<group_state>).
+"""SRDF, the Semantic Robot Description Format of MoveIt: named positions (<group_state>) and rotors (<rotor_params>).
+
+<rotor_params> is Pinocchio's extension: its `mass` is the rotor's moment of inertia about its own axis in kg m^2, and
+the armature of the joint is mass * gear_ratio^2. It replaces the armature of the robot's file.
 
 Positions of joints with several coordinates are in the order of MoveIt and Pinocchio: of a floating joint (x, y, z, qx,
 qy, qz, qw), of a planar one (x, y, angle). They are put into the order of the library.
@@ -12,7 +15,7 @@ from collections.abc import Sequence
 from ..errors import ModelError, did_you_mean
 from ..model import ModelBuilder
 from ..model.positions import ROOT
-from .attributes import parsed, required
+from .attributes import number, parsed, required
 from .remarks import Remarks
 from .source import open_source
 from .xml import Element, parse_xml
@@ -23,7 +26,7 @@ Values = dict[str, tuple[float, ...]]
 
 
 def add_srdf(builder: ModelBuilder, source: str | os.PathLike[str]) -> None:
-    """Add the named positions of an SRDF file, or of its text, to a robot that is being built."""
+    """Add the named positions and rotors of an SRDF file, or of its text, to a robot that is being built."""
     opened = open_source(source, [".srdf"])
     root = parse_xml(opened.data, opened.name)
     if root.tag != "robot":
@@ -36,7 +39,25 @@ def add_srdf(builder: ModelBuilder, source: str | os.PathLike[str]) -> None:
         states.setdefault(name, []).append((group, _values(builder, element, name, remarks), element))
     for name, found in states.items():
         _add(builder, name, found)
+    for rotors in root.all("rotor_params"):
+        _add_rotors(builder, rotors, remarks)
     remarks.note(builder)
+
+
+def _add_rotors(builder: ModelBuilder, rotors: Element, remarks: Remarks) -> None:
+    """Set the armatures of joints from the inertias of their rotors and their gear ratios."""
+    for element in rotors.all("joint"):
+        joint = required(element, "name", "rotor_params")
+        J, ratio = (number(element, key, f"rotor_params: joint {joint!r}") for key in ("mass", "gear_ratio"))
+        if J < 0.0:
+            raise element.error(f'rotor_params: <joint name="{joint}"> has mass="{J:g}"; it must be non-negative')
+        if joint not in builder.joints:
+            why = f"{joint!r} of rotor_params{did_you_mean(joint, builder.joints)}"
+            remarks.add("left out: rotors of joints that the robot does not have", why, element.where)
+        elif builder.freedoms(joint) == 1:
+            builder.set_terms(joint, armature=J * ratio * ratio)
+        elif builder.freedoms(joint):
+            remarks.add("left out: rotors of joints with several degrees of freedom", repr(joint), element.where)
 
 
 def _add(builder: ModelBuilder, name: str, found: Sequence[tuple[str, Values, Element]]) -> None:
