@@ -168,6 +168,9 @@ def test_sizes_of_random_positions(robot: on.Robot) -> None:
         (-np.inf, -1.2),
         (-np.inf, -1.7e308),
         (1e308, np.inf),
+        (-1e16, 1e16),
+        (0.0, 1e16),
+        (1e6, 1e6 + 1.0),
     ],
 )
 def test_random_positions_are_within_any_limits(joint: on.Joint, lower: float, upper: float) -> None:
@@ -177,3 +180,4 @@ def test_random_positions_are_within_any_limits(joint: on.Joint, lower: float, u
     assert np.isfinite(q).all() and (q >= lower).all() and (q <= upper).all()
     if lower == -upper != 0.0:
         assert (q < 0.0).any() and (q > 0.0).any()
+    assert np.abs(q - np.clip(0.0, lower, upper)).max() <= 2.0 * np.pi  # no angle so large that it has no sine

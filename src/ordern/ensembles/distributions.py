@@ -148,7 +148,7 @@ class _within_limits(Distribution):
                     x = normal_quantile(u[:, start : start + 4])
                     q[:, start : start + 4] = x / np.sqrt(_summed(x * x))[:, None]
                 for k in range(start + turned, start + part.nq):
-                    low, high = _range(robot.lower[k], robot.upper[k], part.usual_range)
+                    low, high = part.usual_limits(robot.lower[k], robot.upper[k])
                     q[:, k] = low + (high - low) * u[:, k]
                 start += part.nq
         return q
@@ -276,13 +276,6 @@ def _fitted(of: Distribution, shape: tuple[int, ...]) -> list[Array]:
 def _require_positive(what: str, name: str, x: Any) -> None:
     if np.any(np.asarray(x) < 0.0):
         raise ArgumentError(f"{what}: {name} must not be below zero, but is {x}")
-
-
-def _range(low: float, high: float, usual: float) -> tuple[float, float]:
-    """Return limits, with usual ones in the place of those that are infinite."""
-    if math.isinf(low) and math.isinf(high):
-        return -0.5 * usual, 0.5 * usual
-    return high - usual if math.isinf(low) else low, low + usual if math.isinf(high) else high
 
 
 def _summed(x: Array) -> Array:

@@ -223,11 +223,10 @@ def _problem(
 ) -> _Problem:  # fmt: skip
     """Return the problem at times t; limits that are infinite are those of a turn, or of what the motion can need."""
     joints = robot.independent
-    half = 0.5 * np.concatenate([np.full(c.nv, c.type.usual_range) for c in joints])
-    low = np.where(
-        np.isfinite(robot.lower), robot.lower, np.where(np.isfinite(robot.upper), robot.upper, half) - 2 * half
+    low, high = (
+        np.concatenate(part)
+        for part in zip(*(c.type.usual_limits(np.array(c.lower), np.array(c.upper)) for c in joints), strict=True)
     )
-    high = np.where(np.isfinite(robot.upper), robot.upper, low + 2 * half)
     centre, half = 0.5 * (low + high), 0.5 * margin * (high - low)
     return _Problem(
         robot, base_parameters(robot).kept, 1.0 / noise_of(noise, robot.nv, "exciting_trajectory"),

@@ -24,18 +24,11 @@ from ..spatial.linear import Matrix3, Vector3
 from .closure import Closure
 from .placement import Placement
 
-__all__ = ["Joint", "JointType", "uniform"]
+__all__ = ["Joint", "JointType"]
 
 
-def uniform(rng: np.random.Generator, low: Array, high: Array, shape: tuple[int, ...]) -> Array:
-    """Draw numbers between two limits, which may be equal (0 and -0 are) or farther apart than the largest number."""
-    high = np.where(high == low, low, high)
-    with np.errstate(over="ignore"):
-        wide = np.isinf(high - low)
-    if not wide.any():
-        return rng.uniform(low, high, shape)
-    scale = np.where(wide, 0.5, 1.0)
-    return np.asarray(rng.uniform(scale * low, scale * high, shape) / scale)
+_UNLIMITED = 1e5
+"""Limits beyond this many radians or meters count as none: files write 1e16 for them, where sines have no digits."""
 
 
 class Joint(Closure, ABC):
@@ -166,12 +159,20 @@ class Joint(Closure, ABC):
         """Return the position in which the child's frame meets the joint's."""
         return (0.0,) * self.nq
 
+    def usual_limits(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Return a range of moderate size within the limits, from which positions are drawn.
+
+        Where a limit is missing, or beyond 1e5, the range is `usual_range` long, about zero or from the other limit.
+        """
+        wide, below, above = self.usual_range, lower < -_UNLIMITED, upper > _UNLIMITED
+        lo = np.where(below, np.where(above, -0.5 * wide, upper - wide), lower)
+        hi = np.where(above, lo + wide, upper)
+        return np.maximum(lo, lower), np.minimum(hi, upper)
+
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
-        """Return positions spread over the range of the joint; unlimited coordinates are within `usual_range`."""
-        wide = self.usual_range
-        lo = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - wide, -0.5 * wide))
-        hi = np.where(np.isfinite(upper), upper, lo + wide)
-        return uniform(rng, lo, hi, (*shape, self.nq))
+        """Return positions spread evenly over `usual_limits`."""
+        low, high = self.usual_limits(lower, upper)
+        return rng.uniform(low, np.where(high == low, low, high), (*shape, self.nq))  # 0 and -0 are equal
 
     @property
     def parameters(self) -> tuple[float, ...]:

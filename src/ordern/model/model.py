@@ -338,7 +338,11 @@ class Model:
         return found
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()) -> Array:
-        """Return random positions within the joint limits, of shape (*shape, nq)."""
+        """Return random positions within the joint limits, of shape (*shape, nq).
+
+        Without limits, or with limits beyond 1e5 rad or m, revolute joints are within one turn, and other coordinates
+        within a range of length 2.
+        """
         generator, batch = random_generator(rng, "random"), leading_shape(shape, "random")
         parts = [c.type.random(generator, batch, np.array(c.lower), np.array(c.upper)) for c in self.independent]
         return np.concatenate([np.zeros((*batch, 0)), *parts], axis=-1)
