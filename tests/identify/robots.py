@@ -34,8 +34,8 @@ def compared(robot: on.Robot, seed: int, way: str = "interpreted") -> Iterator[t
         return robot.kernel(name, way="interpreted", **options)(*arguments)
 
     slack = robot.with_parameters(stiffness=0.0 * robot.parameters.stiffness, fold=True)
-    resisting = slack.kernel("passive_force", way="interpreted")(q, v, np.full(3, 1e-9))
-    yield *found("inverse_dynamics_regressor", q, v, a), ask("inverse_dynamics", q, v, a) - resisting
+    resisting = slack.passive_force(q, v)
+    yield *found("inverse_dynamics_regressor", q, v, a, np.full(3, 0.01)), ask("inverse_dynamics", q, v, a) - resisting
     yield *found("joint_wrench_regressor", q, v, a), ask("joint_wrenches", q, v, a)
     base = ask("supported_wrench", q, v, a, frame=WORLD, axes="frame")
     yield *found("base_wrench_regressor", q, v, a), base

@@ -68,7 +68,7 @@ def test_base_parameters_give_the_forces(seed: int) -> None:
     robot = random_tree(seed)
     base = robot.base_parameters()
     motions = random_state(robot, seed, (2 * len(base) // robot.nv + 40,))
-    Y = robot.kernel("inverse_dynamics_regressor", way="interpreted")(*motions)
+    Y = robot.kernel("inverse_dynamics_regressor", way="interpreted")(*motions, 0.01)
     theta = np.random.default_rng(seed).normal(size=Y.shape[-1])
     columns = base.columns(Y)
     assert_close(columns @ base.of_theta(theta), Y @ theta, 1e-10)

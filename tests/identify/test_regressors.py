@@ -32,7 +32,7 @@ def test_columns_have_the_order_of_the_labels() -> None:
     robot = random_tree(7).with_parameters(stiffness=0.0 * random_tree(7).parameters.stiffness, fold=True)
     q, v, a = random_state(robot, 0)
     p = robot.parameters
-    Y = robot.kernel("inverse_dynamics_regressor", way="interpreted")(q, v, a)
+    Y = robot.kernel("inverse_dynamics_regressor", way="interpreted")(q, v, a, np.array(1e-9))
     assert Y.shape == (robot.nv, len(p.theta_labels)) and len(p.theta) == len(p.theta_labels)
     assert_close(p.with_theta(2.0 * p.theta).theta, 2.0 * p.theta, 0.0)
     masses = [k for k, x in enumerate(p.theta_labels) if x.endswith(".mass")]
@@ -48,7 +48,7 @@ def test_columns_have_the_order_of_the_labels() -> None:
 
 def test_joints_feel_only_what_they_carry() -> None:
     q, v, a = random_state(ARM, 0)
-    Y = ARM.inverse_dynamics_regressor(q, v, a)
+    Y = ARM.inverse_dynamics_regressor(q, v, a, smoothing=0.0)
     inertial, drives = Y[:, :60].reshape(6, 6, 10), Y[:, 60:].reshape(6, 3, 6)
     for j in range(6):
         assert not inertial[j, :j].any() and inertial[j, j].any()
@@ -59,8 +59,17 @@ def test_friction_without_and_with_smoothing() -> None:
     q, a = ARM.random(0), np.zeros(6)
     v = np.array([0.0, 1e-200, 0.5, -0.5, 1e-3, -1e-3])
     friction = lambda **more: np.diag(ARM.inverse_dynamics_regressor(q, v, a, **more)[:, 72:])  # noqa: E731
-    assert_close(friction(), [0.0, 0.0, 1.0, -1.0, 1.0, -1.0], 1e-15)
-    assert_close(friction(smoothing=0.01), v / np.sqrt(v * v + 1e-4), 1e-15)
+    assert_close(friction(smoothing=0.0), [0.0, 0.0, 1.0, -1.0, 1.0, -1.0], 1e-15)
+    assert_close(friction(), v / np.sqrt(v * v + 1e-4), 1e-15)
+
+
+@pytest.mark.parametrize("more", [{}, {"smoothing": 0.0}, {"smoothing": 0.3}])
+def test_friction_is_that_of_passive_force(more: dict[str, float]) -> None:
+    """With the same default, and at rest."""
+    rough, v = ARM.vary(damping=0.2, joint_friction=0.5, fold=True), np.array([0.0, 0.005, 0.5, -0.5, 1.0, -1e-3])
+    q, a = ARM.random(0), np.ones(6)
+    forces = rough.inverse_dynamics(q, v, a) - rough.passive_force(q, v, **more)
+    assert_close(rough.inverse_dynamics_regressor(q, v, a, **more) @ rough.parameters.theta, forces, ROUNDING)
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_regressors(case: Case) -> None:
     ask = lambda name, *x: pair.robot.kernel(name, way="interpreted")(*x)  # noqa: E731
     theirs = np.einsum("nvp,va->nap", pair.each(s, forces), pair.E)
     for name, ours, other in (
-        ("forces", ask("inverse_dynamics_regressor", s.q, s.v, s.a), theirs),
+        ("forces", ask("inverse_dynamics_regressor", s.q, s.v, s.a, 0.01), theirs),
         ("kinetic energy", ask("kinetic_energy_regressor", s.q, s.v), pair.each(s, kinetic)),
         ("potential energy", ask("potential_energy_regressor", s.q), pair.each(s, potential)),
     ):

@@ -36,7 +36,7 @@ def actuation_regressor(
     a: ArrayLike,
     actuated: Sequence[str] | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
-    smoothing: ArrayLike | None = None,
+    smoothing: ArrayLike = 0.01,
     t: ArrayLike | None = None,
     tolerance: float = TOLERANCE,
     check: Check = True,

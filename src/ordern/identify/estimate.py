@@ -15,6 +15,7 @@ from ..arguments import Array, real_number
 from ..errors import ArgumentError, ModelError
 from ..records import dataclass
 from .base import BaseParameters
+from .excitation import SMOOTHING
 from .friction import Extra
 from .held_out import HeldOut, compared
 from .identifiability import information_of
@@ -56,7 +57,7 @@ class Estimate:
     """The comparison with samples that were held out; None if there are none."""
     measured: Robot = field(repr=False)
     """The robot whose motions were measured, with the parameters that it had."""
-    smoothing: float | None = None
+    smoothing: float = SMOOTHING
     """The velocity within which Coulomb friction is smoothed."""
     method: str = "weighted least squares"
     """How the parameters were found, in words."""
@@ -123,7 +124,7 @@ class Estimate:
         Compare motions by it before you measure one: the best of them lowers the largest deviations most.
         """
         robot = self.measured
-        motion = motion_of(robot, "inverse_dynamics", q, v, a, None, "deviations_with")
+        motion = motion_of(robot, "inverse_dynamics", q, v, a, None, "deviations_with", smoothing=self.smoothing)
         if self.extra is not None:
             motion = replace(motion, extra=self.extra)
         labels = [*robot.parameters.theta_labels, *(self.extra.labels if self.extra is not None else ())]

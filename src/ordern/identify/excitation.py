@@ -16,7 +16,7 @@ from .tree_rules import silent_changes
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["REGRESSORS", "base_parameters", "motions_of", "random_rows", "rows_of"]
+__all__ = ["REGRESSORS", "SMOOTHING", "base_parameters", "motions_of", "random_rows", "rows_of"]
 
 REGRESSORS = {
     "inverse_dynamics": 3,
@@ -27,6 +27,8 @@ REGRESSORS = {
     "potential_energy": 1,
 }
 """The regressors, and how many of q, v and a each depends on."""
+SMOOTHING = 0.01
+"""The velocity within which Coulomb friction is smoothed, unless given: as in `passive_force`."""
 _ROWS = 4
 """Rows of random motions for each parameter."""
 
@@ -60,14 +62,16 @@ def base_parameters(
 def rows_of(robot: Robot, of: str, states: Sequence[Array], way: str | None = None, **more: Any) -> Array:
     """Return a regressor (..., rows, P) of states (q, v, a); for forces of a robot with loops, that of its drives.
 
-    The states may have more than the regressor depends on.
+    The states may have more than the regressor depends on. That of forces may be given the `smoothing` of friction.
     """
-    if of == "inverse_dynamics" and robot.nc:
-        q, v, a = states
-        return robot.actuation_regressor(q, v, a, **more)
+    if of == "inverse_dynamics":
+        more = {"smoothing": SMOOTHING} | more
+        if robot.nc:
+            q, v, a = states
+            return robot.actuation_regressor(q, v, a, **more)
     states = states[: REGRESSORS[of]]
     settings: dict[str, Any] = {"frame": Frame("world", BASE)} if of == "momentum" else {}
-    kernel = robot.kernel(f"{of}_regressor", way=way, present=tuple(more), **settings)
+    kernel = robot.kernel(f"{of}_regressor", way=way, **settings)
     found: Array = kernel(*states, *more.values())
     batch = np.broadcast_shapes(*(np.shape(x)[:-1] for x in states))
     return found.reshape(*batch, -1, found.shape[-1])

@@ -10,7 +10,7 @@ the weighted regressor with columns of unit length: by how much errors of the re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from ..arguments import Array, choice, positive, real
 from ..errors import ArgumentError
 from ..records import dataclass
 from .base import BaseParameters
-from .excitation import REGRESSORS, base_parameters
+from .excitation import REGRESSORS, SMOOTHING, base_parameters
 from .reduction import Row, motion_of, reduced
 
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ def identifiability(
     a: ArrayLike | None = None,
     noise: ArrayLike = 1.0,
     of: str = "inverse_dynamics",
-    smoothing: ArrayLike | None = None,
+    smoothing: ArrayLike = SMOOTHING,
     base: BaseParameters | None = None,
 ) -> Identifiability:
     """See `Robot.identifiability`."""
     choice("regressor", of, REGRESSORS)
     found = base_parameters(robot, of) if base is None else base
-    more: dict[str, Any] = {} if smoothing is None else {"smoothing": smoothing}
+    more = {"smoothing": smoothing} if of == "inverse_dynamics" else {}
     motion = motion_of(robot, of, q, v, a, None, "identifiability", **more)
     rows = reduced(robot, of, motion, found.kept, exact=True)
     seen = Spectrum.of(information_of(rows, noise_of(noise, len(rows), "identifiability"), len(found)))

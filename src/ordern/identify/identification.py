@@ -15,6 +15,7 @@ from ..records import dataclass
 from .base import BaseParameters
 from .consistent import Prior, possible_theta
 from .estimate import Estimate, force_names
+from .excitation import SMOOTHING
 from .friction import Extra, base_of, extra_of
 from .identifiability import information_of, noise_of
 from .inequalities import feasible_theta
@@ -45,7 +46,7 @@ def identify(
     noise: ArrayLike | None = None,
     consistent: bool | str = False,
     prior: float = 0.01,
-    smoothing: float | None = None,
+    smoothing: float = SMOOTHING,
     held_out: float = 0.0,
     average: int = 1,
     exact: bool = False,
@@ -64,7 +65,7 @@ def identify(
         choice("way to be consistent", consistent, ("entropy", "lmi"))
     if instruments is not None and (robust or consistent):
         raise ArgumentError("identify: instruments go with plain estimates only, without robust and consistent")
-    more: dict[str, Any] = {} if smoothing is None else {"smoothing": positive(smoothing, "smoothing", zero=True)}
+    more: dict[str, Any] = {"smoothing": positive(smoothing, "smoothing", zero=True)}
     motion = motion_of(robot, "inverse_dynamics", q, v, a, tau, "identify", **more)
     used = len(motion) - round(held_out * len(motion))
     task = _Task(robot, motion, used, _whole(average, used), only, exact, robust, noise)

@@ -36,7 +36,6 @@ __all__ = ["by_simulation"]
 _STEPS = 20
 _SETTLED = 1e-2
 """The parameters have settled when none changes by more than this part of its deviation."""
-_SMOOTHING = 0.01
 
 
 def by_simulation(estimate: Estimate, log: Log, horizon: float, prior: float) -> Estimate:
@@ -52,7 +51,7 @@ def by_simulation(estimate: Estimate, log: Log, horizon: float, prior: float) ->
         raise ArgumentError(
             f"by_simulation: the log of {len(log)} samples is shorter than the horizon of {horizon:g} s"
         )
-    smoothing = _SMOOTHING if estimate.smoothing is None else estimate.smoothing
+    smoothing = estimate.smoothing
     labels = list(robot.parameters.theta_labels)
     places = np.array([labels.index(x) for x in base.labels], np.intp)
     own, theta = robot.parameters.theta[places], estimate.theta.copy()

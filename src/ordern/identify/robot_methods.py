@@ -37,22 +37,24 @@ class IdentifyMethods(Answering):
     def inverse_dynamics_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, threads: Threads = None, out: Out = None, *,
         device: Device = None,
-        smoothing: ArrayLike | None = None, base_velocity: ArrayLike | None = None,
+        smoothing: ArrayLike = 0.01, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None,
     ) -> Array:  # fmt: skip
-        """Return the matrix Y with the forces of the drives = Y theta, of shape (..., nv, P).
+        """Return the matrix Y with `inverse_dynamics` - `passive_force` = Y theta, of shape (..., nv, P).
 
-        theta is `robot.parameters.theta`: ten inertial parameters for each body, then armature, damping and Coulomb
-        friction of each freedom. The forces are those of `inverse_dynamics`, and those that overcome damping and
-        friction; springs and forces from outside are not among them. Friction is `friction * sign(v)`, or smoothed as
-        in `passive_force` with a `smoothing` above zero. Of a robot with loops it is the tree's; `actuation_regressor`
-        is that of the closed mechanism.
+        These are the forces of the actuators: those of `inverse_dynamics`, and those that overcome damping and friction
+        in the joints. theta is `robot.parameters.theta`: ten inertial parameters for each body, then armature, damping
+        and Coulomb friction of each degree of freedom. Springs and external forces are not linear in theta, and are not
+        included. Friction is smoothed as in `passive_force`, with the same default; with `smoothing=0` it is
+        `friction * sign(v)`. For a robot with loops it is the regressor of the tree; see `actuation_regressor` for the
+        closed mechanism.
 
         >>> import ordern as on
-        >>> arm = on.load("puma560")
+        >>> arm = on.load("puma560").vary(damping=0.2, joint_friction=0.5, fold=True)
         >>> q, v, a = arm.random(0), [0.1] * 6, [0.2] * 6
         >>> Y = arm.inverse_dynamics_regressor(q, v, a)
-        >>> bool(abs(Y @ arm.parameters.theta - arm.inverse_dynamics(q, v, a)).max() < 1e-12)
+        >>> forces = arm.inverse_dynamics(q, v, a) - arm.passive_force(q, v)
+        >>> bool(abs(Y @ arm.parameters.theta - forces).max() < 1e-12)
         True
         """
 
@@ -118,7 +120,7 @@ class IdentifyMethods(Answering):
     @delegated("identify.closed")
     def actuation_regressor(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, actuated: Sequence[str] | None = None,
-        weights: ArrayLike | Mapping[str, float] | None = None, *, smoothing: ArrayLike | None = None,
+        weights: ArrayLike | Mapping[str, float] | None = None, *, smoothing: ArrayLike = 0.01,
         t: ArrayLike | None = None, tolerance: float = TOLERANCE, check: Check = True,
     ) -> Array:  # fmt: skip
         """Return the matrix Y with the forces of the `actuated` joints of a mechanism = Y theta, (..., m, P).
@@ -151,7 +153,7 @@ class IdentifyMethods(Answering):
     @delegated("identify.identifiability")
     def identifiability(
         self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, noise: ArrayLike = 1.0,
-        of: str = "inverse_dynamics", smoothing: ArrayLike | None = None, base: BaseParameters | None = None,
+        of: str = "inverse_dynamics", smoothing: ArrayLike = 0.01, base: BaseParameters | None = None,
     ) -> Identifiability:  # fmt: skip
         """Return how well motions, (N, ...) samples of q, v and a, determine the base parameters of the robot.
 
@@ -165,7 +167,7 @@ class IdentifyMethods(Answering):
     def identify(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, only: Sequence[str] | None = None,
         noise: ArrayLike | None = None, consistent: bool | str = False, prior: float = 0.01,
-        smoothing: float | None = None, held_out: float = 0.0, average: int = 1, exact: bool = False,
+        smoothing: float = 0.01, held_out: float = 0.0, average: int = 1, exact: bool = False,
         robust: bool = False, instruments: Sequence[ArrayLike] | None = None, offsets: bool = False,
         stribeck: ArrayLike | str | None = None,
     ) -> Estimate:  # fmt: skip
@@ -181,8 +183,9 @@ class IdentifyMethods(Answering):
         estimate. With `average`, so many samples in a row are replaced by the means of regressor and forces: noise that
         is correlated from sample to sample averages out, so that deviations are right. Sums of products are taken over
         samples; `exact` takes QR factors instead, which is slower, and is done anyway where the motions are badly
-        conditioned. Springs of joints and drag of bodies count as known forces. Of a robot with loops, `tau` are the
-        forces of `robot.actuated`.
+        conditioned. Springs of joints and drag of bodies count as known forces. Coulomb friction is smoothed within the
+        velocity `smoothing`, as in `passive_force` and in simulations; with zero it is `friction * sign(v)`. Of a robot
+        with loops, `tau` are the forces of `robot.actuated`.
 
         With `robust`, forces that are far off count less (Huber's weights). `instruments` is the motion (q, v, a) that
         the robot was told to follow, sample by sample: with it, noise in the measured motion does not bias the

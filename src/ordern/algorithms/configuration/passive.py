@@ -10,20 +10,28 @@ Cost: order n.
 
 from __future__ import annotations
 
-from ...graph import Scalar, sqrt
+from ...graph import Scalar, sqrt, where_less
 from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..fluid import drag_forces
 from ..registry import algorithm
 from .step import joint_by_joint
 
-__all__ = ["passive_force", "resistance"]
+__all__ = ["coulomb", "passive_force", "resistance"]
+
+_REST = 1e-36
+"""The square of a velocity that counts as zero; single precision has smaller numbers, but they lose digits."""
+
+
+def coulomb(v: Scalar, smoothing: Scalar) -> Scalar:
+    """Return the smoothed sign of a velocity, v / sqrt(v^2 + smoothing^2); with zero smoothing -1, 0 or 1."""
+    square = v * v + smoothing * smoothing
+    return where_less(square, _REST, 0.0, v / sqrt(where_less(square, _REST, 1.0, square)))
 
 
 def resistance(damping: Freedoms, friction: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedoms:
     """Return damping v + friction v / sqrt(v^2 + smoothing^2)."""
-    s = smoothing * smoothing
-    return damping * v + Freedoms(f * x / sqrt(x * x + s) for f, x in zip(friction, v, strict=True))
+    return damping * v + Freedoms(f * coulomb(x, smoothing) for f, x in zip(friction, v, strict=True))
 
 
 @algorithm("passive_force", "joint-by-joint", equations="-d v - f v / sqrt(v^2 + s^2) - k (q - rest)")

@@ -11,8 +11,8 @@ carries, and its own drive,
 
     tau_j = sum over i of Y_ji theta_i + armature_j qdd_j + (gyration) + damping_j qd_j + friction_j sign(qd_j).
 
-sign is x / sqrt(x^2 + smoothing^2), as in `passive_force`; without smoothing it is -1, 0 or 1. All motions are taken to
-a common frame, that of the root body, and from there to each body. Cost: order n d, where d is the depth of the tree.
+sign is x / sqrt(x^2 + smoothing^2), that of `passive_force`; with zero smoothing it is -1, 0 or 1. All motions are
+taken to a common frame, that of the root body, and from there to each body. Cost: order n d for a tree of depth d.
 
 Reference: Atkeson, An and Hollerbach 1986, Estimation of inertial parameters of manipulator loads and links.
 Differs: there, forces are taken inward column by column; here, motions are taken outward, six numbers instead of sixty.
@@ -20,17 +20,15 @@ Differs: there, forces are taken inward column by column; here, motions are take
 
 from __future__ import annotations
 
-from ...graph import Scalar, root_above_zero, where_less
+from ...graph import Scalar
 from ...model import Base, Field, Index, Joints, Number, Output, Tree
 from ...spatial import Columns, Freedoms, Motion, Pose, Spin, Transform
+from ..configuration.passive import coulomb
 from ..method_limits import no_fluid
 from ..registry import algorithm
 from .columns import UNITS, BodyMotion, drive_columns, in_body, own_axes, to_body
 
 __all__ = ["base_wrench_regressor", "inverse_dynamics_regressor", "joint_wrench_regressor"]
-
-_SLOWEST = 1e-30
-"""A velocity that is taken for zero by friction without smoothing."""
 
 
 @algorithm(
@@ -42,7 +40,7 @@ _SLOWEST = 1e-30
     refuses=no_fluid,
 )
 def inverse_dynamics_regressor(
-    tree: Tree, q: Joints, qd: Joints, qdd: Joints, v0: Base, a0: Base, smoothing: Number
+    tree: Tree, q: Joints, qd: Joints, qdd: Joints, smoothing: Number, v0: Base, a0: Base
 ) -> Output:
     """Return the matrix Y with tau = Y theta."""
     Y = tree.output("force_regressor")
@@ -133,11 +131,5 @@ def _drive(i: Index, q: Freedoms, v: Freedoms, a: Freedoms, smoothing: Scalar) -
     inertial = [unit * a + i.joint.gyration(q, v, unit * v) for unit in units]
     armature = [Freedoms(column[r] for column in inertial) for r in range(count)]
     damping = [unit * v for unit in units]
-    friction = [unit * Freedoms(_sign(x, smoothing) for x in v) for unit in units]
+    friction = [unit * Freedoms(coulomb(x, smoothing) for x in v) for unit in units]
     return armature, damping, friction
-
-
-def _sign(x: Scalar, smoothing: Scalar) -> Scalar:
-    """Return x / sqrt(x^2 + smoothing^2), and zero for zero."""
-    size = root_above_zero(x * x + smoothing * smoothing)
-    return x / where_less(size, _SLOWEST, _SLOWEST, size)
