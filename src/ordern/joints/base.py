@@ -113,6 +113,14 @@ class Joint(Closure, ABC):
         after = v + a * h
         return self.integrate(q, after * h), after
 
+    @property
+    def spins(self) -> bool:
+        """True if the first three velocities are the angular velocity of the child relative to the parent, in its axes.
+
+        Then semi-implicit Euler treats the gyroscopic torque of the child implicitly.
+        """
+        return False
+
     def turning_rate(self, v: Freedoms) -> Freedoms:
         """Return the rate of v along fixed axes less dv/dt: the (0, w x u) of `euler_step`; zero for most joints."""
         return Freedoms((0.0,) * self.nv)

@@ -47,6 +47,11 @@ class Free(Joint):
         """Return the quaternion of the rotation, and the position."""
         return Freedoms((*quaternion.of_matrix(R), *p))
 
+    @property
+    def spins(self) -> bool:
+        """True: v begins with the angular velocity."""
+        return True
+
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """Return (w x n + u x f, w x f): a momentum (n, f) turns with the child's axes, and its lever arm grows."""
         w, u = (v[0], v[1], v[2]), (v[3], v[4], v[5])

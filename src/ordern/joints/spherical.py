@@ -45,6 +45,11 @@ class Spherical(Joint):
         """Return the quaternion of the rotation."""
         return Freedoms(quaternion.of_matrix(R))
 
+    @property
+    def spins(self) -> bool:
+        """True: v begins with the angular velocity."""
+        return True
+
     def gyration(self, q: Freedoms, v: Freedoms, h: Freedoms) -> Freedoms:
         """Return w x h: an angular momentum along the child's axes turns with them."""
         return Freedoms(cross((v[0], v[1], v[2]), (h[0], h[1], h[2])))

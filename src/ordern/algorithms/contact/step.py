@@ -10,7 +10,7 @@ at the speed `fastest_push`. A contact that approaches in the step and has resti
 velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
 rolling friction. Stops of joints are rows with one unknown, at the nearer of the two limits. Contacts and stops that
 are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit. Loops and mimic joints are eliminated from the problem, and closed again
+is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). Loops and mimic joints are eliminated from the problem, and closed again
 after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
@@ -68,7 +68,11 @@ def gauss_seidel(
     h, base = dt[tree.base], tree.base
     contacts = tree.model.contacts or Contacts(None, ())
     still, unloaded = tree.zeros("motion"), tree.zeros("bodies")
-    gains, qdd = articulated_sweeps(tree, q, qd, tau, unloaded, still, still, lambda i: (i.damping + drag[i]) * h)
+
+    def damped(i: Index) -> Freedoms:
+        return (i.damping + drag[i]) * h
+
+    gains, qdd = articulated_sweeps(tree, q, qd, tau, unloaded, still, still, damped, h)
     v = tree.own()
     for i, _ in tree.outward():
         v[i] = qd[i] + (qdd[i] + i.joint.turning_rate(qd[i])) * h

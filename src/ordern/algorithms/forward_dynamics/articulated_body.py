@@ -26,10 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...graph import Scalar
 from ...model import Answer, Base, Bodies, Index, Joints, Output, Tree
 from ...spatial import ArticulatedInertia, Force, Freedoms, Motion, Spin, eliminate
 from ..binding import Gains, bind_followers, free_accelerations
 from ..fluid import loads
+from ..gyroscopic_step import gyroscopic_step
 from ..registry import algorithm
 
 __all__ = ["articulated_body", "articulated_sweeps"]
@@ -56,10 +58,12 @@ def articulated_sweeps(
     v0: Base,
     a0: Base,
     drag: Callable[[Index], Freedoms] | None = None,
+    step: Scalar | None = None,
 ) -> tuple[Gains, Answer]:
     """Return X, S, G, D of each body, and the accelerations of the joints as if none were a mimic joint.
 
     `drag` is added to the armature of joints in D: the step h times their damping makes an implicit step of it.
+    With the length of a `step`, the gyroscopic torque of free and ball joints is implicit: see `gyroscopic_step`.
     """
     w = tree.field(Spin, base=Spin(v0[tree.base].angular))
     a = tree.field(Motion, base=tree.base_acceleration + a0[tree.base])
@@ -67,6 +71,7 @@ def articulated_sweeps(
     X, S, r, c, G, D, nu = (tree.own() for _ in range(7))
     qdd = free_accelerations(tree)
     load = loads(tree, q, qd, external, v0)
+    tied = tree.model.nc or tree.couplings
 
     for i, p in tree.outward():
         X[i], S[i] = i.transform(q[i]), i.subspace(q[i])
@@ -88,5 +93,8 @@ def articulated_sweeps(
     for i, p in tree.outward():
         a_ = X[i] @ (a[p] + r[i]) + c[i]
         qdd[i] = nu[i] - G[i].T @ a_
+        if step is not None:
+            dw = None if tied else (a_ + S[i] @ qdd[i]).angular
+            qdd[i] = qdd[i] + gyroscopic_step(i.joint, D[i], w[i], dw, step)
         a[i] = a_ + S[i] @ qdd[i]
     return (X, S, G, D), qdd
