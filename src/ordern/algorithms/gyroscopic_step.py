@@ -1,8 +1,9 @@
 """The gyroscopic torque of free and ball joints in a step of semi-implicit Euler, by Kahan's method.
 
 A free rigid body obeys S dw/dt + w x S w = 0. If a step takes the torque w x S w at its start, the energy grows by
-(h dw/dt)^T S (h dw/dt) / 2 in each step: a box that spins at 10 rad/s doubles it within seconds. Kahan's method replaces
-w x S w by the mean of w x S w' and w' x S w, where w' is the velocity at the end of the step. This is linear in w':
+(h dw/dt)^T S (h dw/dt) / 2 in each step: a box that spins at 10 rad/s doubles it within seconds. Kahan's method
+replaces w x S w by the mean of w x S w' and w' x S w, where w' is the velocity at the end of the step. This is linear
+in w':
 
     S dw + h/2 (w x S dw + dw x S w) = S dw_0            dw_0: the rate with the torque at the start
 
@@ -33,8 +34,8 @@ Columns = tuple[Vector3, Vector3, Vector3]
 def gyroscopic_step(joint: Joint, D: Factor, w: Spin, dw: Vector3 | None, h: Scalar) -> Freedoms:
     """Return what Kahan's method adds to the acceleration of a joint; it is zero but for free and ball joints.
 
-    w is the angular velocity of the child, dw its rate with the torque at the start of the step. None stands for the rate
-    of a body without any other torque.
+    w is the angular velocity of the child, dw its rate with the torque at the start of the step. None stands for the
+    rate of a body without any other torque.
     """
     if not joint.spins:
         return Freedoms((0.0,) * joint.nv)

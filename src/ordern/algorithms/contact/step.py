@@ -10,8 +10,8 @@ at the speed `fastest_push`. A contact that approaches in the step and has resti
 velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
 rolling friction. Stops of joints are rows with one unknown, at the nearer of the two limits. Contacts and stops that
 are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). Loops and mimic joints are eliminated from the problem, and closed again
-after the step: see `ties`.
+is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). Loops and mimic joints are
+eliminated from the problem, and closed again after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
