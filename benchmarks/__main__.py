@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import os
 import platform
 import re
+import runpy
+import shlex
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -44,7 +48,7 @@ from . import (
     tensors,
     threads,
 )
-from .harness import CASES, ratio_table, settings
+from .harness import CASES, MEASURED, ratio_table, settings
 from .peer import pin
 
 THEMES = (
@@ -77,7 +81,10 @@ def main() -> int:
     parser.add_argument("regex", nargs="?", default="", help="which names to run (see --list); all of them if left out")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--quick", action="store_true", help="fewer robots and fewer rounds")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the figures into docs/figures/MACHINE.json")
     options = parser.parse_args()
+    if options.record and options.quick:
+        parser.error("--record takes the figures of a full run, not of a --quick one")
     try:
         wanted = re.compile(options.regex)
     except re.error as e:
@@ -104,6 +111,11 @@ def main() -> int:
             failed += 1
             print(f"{case.name} FAILED: {type(e).__name__}: {e}", flush=True)
     print(*ratio_table(), sep="\n")
+    if options.record:
+        command = shlex.join(["./dev", "bench", *filter(None, [options.regex])])
+        today = datetime.date.today().isoformat()
+        record = runpy.run_path(str(Path(__file__).parents[1] / "docs/measured.py"))["record"]
+        record(options.record, machine(), command, today, MEASURED)
     print(f"# {len(cases)} benchmarks in {time.perf_counter() - started:.0f} s, {failed} failed")
     return int(failed > 0)
 

@@ -60,6 +60,8 @@ class Case:
         for name, value, *asked in self.function(**self.arguments):
             last = name.rpartition(".")[2]
             text = significant(value) + "x" * last.startswith("vs_")
+            if math.isfinite(value):
+                MEASURED[f"{self.name}.{name}"] = value if isinstance(value, int) else float(significant(value))
             if last.startswith(("vs_", "per_")):
                 RATIOS.append((f"{self.name}.{name}", text, *asked))
             yield " ".join([f"{self.name}.{name} {text}", *(f"({goal})" for goal in asked)])
@@ -68,6 +70,8 @@ class Case:
 CASES: list[Case] = []
 RATIOS: list[tuple[str, ...]] = []
 """The ratios of the run: name, value, and what is asked if anything is."""
+MEASURED: dict[str, float | int] = {}
+"""All figures of the run, with three significant digits."""
 
 
 def ratio_table() -> list[str]:

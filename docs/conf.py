@@ -7,7 +7,7 @@ from pathlib import Path
 
 import ordern
 
-sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages
+sys.path.insert(0, str(Path(__file__).parent))  # for notebook_pages and measured
 
 project = "ordern"
 author = "The ordern authors"
@@ -17,6 +17,7 @@ release = version = ordern.__version__
 extensions = [
     "myst_parser",
     "notebook_pages",
+    "measured",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
 ]
