@@ -120,7 +120,7 @@ def rollouts(folder: Path, pattern: str) -> Iterator[dict[str, Any]]:
         q = robot.random(rng, (STATES,)).astype(np.float32).astype(float)
         v, tau = (0.1 * rng.normal(size=(STATES, robot.nv)).astype(np.float32).astype(float) for _ in range(2))
         ends = robot.rollout(q, v, tau[:, None], CHECKED, 1e-3, every=CHECKED)
-        numbers = np.zeros(5 + 2 * robot.nv)
+        numbers = np.zeros(5 + 3 * robot.nv)
         numbers[:2] = 1e-3, 0.01
         given = {"q0": q, "v0": v, "tau": tau, "numbers": numbers}
         np.savez_compressed(folder / f"{robot_name}.rollout.npz", q=ends.q[:, -1], v=ends.v[:, -1], **given)

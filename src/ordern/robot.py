@@ -646,7 +646,7 @@ class Robot(
         restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
         out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
         device: Device = None, contact_friction: ArrayLike | None = None, ground_height: ArrayLike | None = None,
-        contact_impulses: ArrayLike | None = None,
+        contact_impulses: ArrayLike | None = None, effort: str = "clip",
     ) -> Rollout:  # fmt: skip
         """Return trajectories of a batch of states in steps of `dt`, in native code: `q, v, t = robot.rollout(...)`.
 
@@ -656,13 +656,15 @@ class Robot(
         "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
         first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does.
         `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
-        (..., steps, nq) as the target. A `policy` is a function of the states (q, v) of the whole batch, or of
+        (..., steps, nq) as the target, within the effort limits of the joints (`effort="clip"`), or without limits
+        (`effort="ignore"`). A `policy` is a function of the states (q, v) of the whole batch, or of
         (t, q, v), that returns joint forces (..., nv), which are added to `tau`. It is called once in each control step
         of `hold` steps, and its forces are held; a controller is a policy, too. `noise` has standard deviations of what
         the policy sees, and of the forces: {"q": 1e-3, "v": 1e-2, "tau": 0.1}, each a number, nv numbers, or numbers by
         joints; a new draw for each trajectory and control step, from `seed`. `external` forces on bodies are as for
         `forward_dynamics`, constant, or with a row for each step. Damping, friction and springs act. A trajectory that
-        is no longer finite stays so; the result has which in `diverged`, and since which stored state in `diverged_at`.
+        is no longer finite stays so. `diverged` of the result flags these, and those in which a joint is faster than
+        ten times its velocity limit, or than 200 rad/s or 100 m/s without one; `diverged_at` has the first such state.
         With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
         coefficient of `restitution`, or rest, within an error of the order of dt. A GPU (`device="cuda"`) takes steps
         without events, bounces and projections. Robots `with_contacts` touch the ground and each other; then

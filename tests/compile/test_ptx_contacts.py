@@ -50,7 +50,7 @@ def _same_rollout(
     assert expected.contacts is not None
     surface = [[c.friction, c.restitution, 0.0] for c in contacts.pairs]
     own = {
-        **{"q0": q, "v0": v, "tau": np.zeros((1, 1, nv)), "numbers": np.r_[H, 0.01, 0.0, 0.0, 1.0, np.zeros(2 * nv)]},
+        **{"q0": q, "v0": v, "tau": np.zeros((1, 1, nv)), "numbers": np.r_[H, 0.01, 0.0, 0.0, 1.0, np.zeros(3 * nv)]},
         "pushes0": np.zeros((len(q), expected.contacts.pushes.shape[-1])),
         "surfaces": np.reshape(surface, (1, -1)),
         "limits": np.concatenate([robot.lower, robot.upper]),

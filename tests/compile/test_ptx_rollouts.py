@@ -26,7 +26,7 @@ COUNT, STEPS, DT = 70, 6, 0.005
 def _arrays(robot: on.Robot, dtype: str) -> dict[str, np.ndarray]:
     q, v, _ = random_state(robot, 0, (COUNT,))
     tau = np.random.default_rng(1).normal(size=(COUNT, STEPS, robot.nv))
-    numbers = np.zeros(5 + 2 * robot.nv)
+    numbers = np.zeros(5 + 3 * robot.nv)
     numbers[:2] = DT, 0.01
     found = {"q0": q, "v0": v, "tau": tau, "numbers": numbers}
     return {name: np.ascontiguousarray(x, dtype) for name, x in found.items()}
@@ -66,7 +66,7 @@ def test_feedback_and_external_forces(plan: Plan | None) -> None:
     rng = np.random.default_rng(2)
     goal, external = random_state(robot, 5, (1,))[0], rng.normal(size=(COUNT, STEPS, len(robot.bodies), 6))
     kp, kd = rng.uniform(1, 2, robot.nv), rng.uniform(0.1, 0.2, robot.nv)
-    arrays["numbers"][5:] = *kp, *kd
+    arrays["numbers"][5:] = *kp, *kd, *np.full(len(kp), np.inf)
     more = {"goal": goal[:, None], "external": external.reshape(COUNT, STEPS, -1)}
     q, v = rollout_here(robot, "semi-implicit-euler", arrays | more, STEPS, STEPS, plan)
     expected = robot.rollout(

@@ -47,7 +47,7 @@ __all__ = ["arguments", "run"]
 _PIECE = 0.3
 """Seconds between two looks at the progress bar."""
 _MOST = 20
-_OPTIONS = ("method", "dynamics", "drift", "limits", "restitution", "threads")
+_OPTIONS = ("method", "dynamics", "drift", "limits", "restitution", "effort", "threads")
 """The options that `robot.rollout` takes as they are."""
 
 
@@ -78,6 +78,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="baumgarte",
         choices=("baumgarte", "project"),
         help="way to keep loops closed; baumgarte unless given",
+    )
+    parser.add_argument(
+        "--effort",
+        default="clip",
+        choices=("clip", "ignore"),
+        help="effect of effort limits on --pd; clip unless given",
     )
     parser.add_argument(
         "--limits", default="ignore", choices=("ignore", "bounce"), help="effect of joint limits; ignore unless given"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..arguments import AnyArray, Array, array
 from ..errors import ArgumentError
+from ..simulate.efforts import clipped, effort_limits
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -19,7 +20,7 @@ __all__ = ["Springs"]
 class Springs:
     """Springs and dampers whose target positions actions move."""
 
-    def __init__(self, robot: Robot, goals: Any, feedback: Any, scale: Any, forces: Any) -> None:
+    def __init__(self, robot: Robot, goals: Any, feedback: Any, scale: Any, forces: Any, effort: str = "clip") -> None:
         for name, given in (("scale", scale), ("forces", forces)):
             if given is not None:
                 raise ArgumentError(f"gym: `goals` and `{name}` exclude each other: actions are positions, or forces")
@@ -35,6 +36,7 @@ class Springs:
         self._places = np.array([c.q.start for c in joints], np.int64)
         self._kp = np.broadcast_to(_gains(feedback[0], robot.nv, "kp"), (robot.nv,))
         self._kd = np.broadcast_to(_gains(feedback[1], robot.nv, "kd"), (robot.nv,))
+        self._limits = effort_limits(robot, effort)
         self._rest: Array = array(feedback[2], (robot.nq,), "gym: the target of feedback")
         try:
             self._reach: AnyArray = np.broadcast_to(np.asarray(goals, float), self.freedoms.shape)
@@ -52,11 +54,11 @@ class Springs:
         return self._kp, self._kd, target
 
     def forces(self, q: AnyArray, v: AnyArray, target: Array) -> AnyArray:
-        """Return the forces (count, nv) of the springs in a state."""
+        """Return the forces (count, nv) of the springs in a state, within the effort limits."""
         found = np.zeros_like(v)
         at = self.freedoms
         found[:, at] = self._kp[at] * (target - q)[:, self._places] - self._kd[at] * v[:, at]
-        return found
+        return np.asarray(clipped(found, self._limits))
 
 
 def _gains(given: Any, nv: int, name: str) -> Array:

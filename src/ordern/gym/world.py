@@ -71,7 +71,10 @@ class World:
         self._forces = forces
         self._motors: NDArray[np.int64] = np.arange(robot.nv)
         self._scale: AnyArray = np.ones(robot.nv)
-        self._springs = None if goals is None else Springs(robot, goals, settings.get("feedback"), scale, forces)
+        self._springs: Springs | None = None
+        if goals is not None:
+            effort = settings.get("effort", "clip")
+            self._springs = Springs(robot, goals, settings.get("feedback"), scale, forces, effort)
         if self._springs is not None:
             self._motors = self._springs.freedoms
         elif forces is None:

@@ -25,6 +25,7 @@ from ..errors import ArgumentError
 from ..kernel.bound import bound
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .contact_record import ContactRecord, ContactSettings, surfaces
+from .efforts import has_efforts
 from .integrators.native_derivatives import derivative_kernel
 from .rollout import steps_between
 from .rollout_arguments import Plan
@@ -70,6 +71,9 @@ class _Motion:
         found = surfaces(robot, p.batch, self.settings)
         self.surfaces = found.reshape(*found.shape[:-1], -1, 3).astype(p.dtype)
         self.kp, self.damping = (x.astype(p.dtype) for x in p.gains)
+        self.effort = p.effort.astype(p.dtype)
+        self.clips = "goal" in p.given and has_efforts(robot)
+        """True if the forces of feedback have limits."""
         self.dt, self.smoothing = (np.asarray(x, p.dtype) for x in (p.dt, p.smoothing))
         self.limits = robot.lower.astype(p.dtype), robot.upper.astype(p.dtype)
         self.flat = is_flat(robot)
@@ -133,24 +137,32 @@ class _Motion:
         """Return a derivative of the answer to a question, by the numbers of its arguments."""
         kernel = self._kernels.get((question, name))
         if kernel is None:
-            kernel = self._kernels[question, name] = derivative_kernel(self.robot, question, name)
+            servo = question == "contact_step" and self.clips
+            kernel = self._kernels[question, name] = derivative_kernel(self.robot, question, name, servo)
         return np.asarray(kernel(*arguments, threads=self.threads))
 
-    def force(self, x: _State, now: Mapping[str, AnyArray]) -> AnyArray:
-        """Return all joint forces."""
+    def forces(self, x: _State, now: Mapping[str, AnyArray]) -> tuple[AnyArray, ...]:
+        """Return all joint forces; those of feedback on their own if they have limits."""
         total = now["tau"]
         if self.robot.has_passive:
             total = total + self.ask("passive_force", x.q, x.v, self.smoothing)
         if "external" in now:
             total = total + self.ask("external_force", x.q, now["external"])
-        if "goal" in now:
-            total = total + self.kp * self.ask("difference", x.q, now["goal"]) - self.damping * x.v
-        return np.asarray(total)
+        if "goal" not in now:
+            return (np.asarray(total),)
+        servo = self.kp * self.ask("difference", x.q, now["goal"]) - self.damping * x.v
+        return (total, servo) if self.clips else (total + servo,)
 
     def arguments(self, x: _State, now: Mapping[str, AnyArray]) -> tuple[AnyArray, ...]:
-        """Return the arguments of `contact_step`."""
-        given = x.q, x.v, self.force(x, now), self.dt, self.damping, *self.limits
-        return (*given, x.impulses, x.stops, self.surfaces)
+        """Return the arguments of derivatives of `contact_step`, without what these add and the effort limits."""
+        force, *servo = self.forces(x, now)
+        given = x.q, x.v, force, self.dt, self.damping, *self.limits
+        return (*given, x.impulses, x.stops, self.surfaces, *servo)
+
+    @property
+    def last(self) -> tuple[AnyArray, ...]:
+        """The arguments of these derivatives that are behind all others."""
+        return (self.effort,) if self.clips else ()
 
     def as_tangent(self, q: AnyArray, weights: AnyArray) -> AnyArray:
         """Return derivatives in the tangent of q from those by its numbers."""
@@ -244,8 +256,9 @@ class _Back:
         nq, nv = m.robot.nq, m.robot.nv
         weights = np.zeros((*self.q.shape[:-1], nq + 2 * nv + 3 * m.blocks + 3), m.dtype)
         weights[..., :nq], weights[..., nq : nq + nv] = self.q, self.v
-        sizes = nq, nv, nv, 1, nv, 3 * m.contacts
-        q, v, force, dt, drag, surface = self.pull("contact_step", sizes, *m.arguments(x, now), weights)
+        sizes = (nq, nv, nv, 1, nv, 3 * m.contacts, *((nv,) if m.clips else ()))
+        found = self.pull("contact_step", sizes, *m.arguments(x, now), weights, *m.last)
+        q, v, force, dt, drag, surface, *servo = found
         self.dt += dt[..., 0]
         self.drag += drag
         self.surfaces += surface.reshape(self.surfaces.shape)
@@ -259,10 +272,11 @@ class _Back:
             q = q + by_q
             self._give("external", step, loads)
         if "goal" in now:
-            self.kp += force * m.ask("difference", x.q, now["goal"])
-            self.drag -= force * x.v
-            v = v - force * m.damping
-            by_q, by_goal = self.pull("difference", (nq, nq), x.q, now["goal"], force * m.kp)
+            fed = servo[0] if m.clips else force
+            self.kp += fed * m.ask("difference", x.q, now["goal"])
+            self.drag -= fed * x.v
+            v = v - fed * m.damping
+            by_q, by_goal = self.pull("difference", (nq, nq), x.q, now["goal"], fed * m.kp)
             q = q + by_q
             self._give("goal", step, m.as_tangent(np.broadcast_to(now["goal"], by_goal.shape), by_goal))
         self.q, self.v = q, v
@@ -342,12 +356,12 @@ class _Moving:
         self.surfaces = np.stack([friction, np.zeros_like(friction), height], axis=-1)
         self.numbers: dict[bool, AnyArray] = {}
 
-    def push(self, question: str, *arguments: Any) -> AnyArray:
-        """Return the rate of an answer."""
+    def push(self, question: str, *arguments: Any, last: Sequence[AnyArray] = ()) -> AnyArray:
+        """Return the rate of an answer; the `last` arguments come after the rates of parameters."""
         robot = self.motion.robot
         numbers = bound(robot)
         if numbers is None:
-            return self.motion.derived(question, push_name, *arguments)
+            return self.motion.derived(question, push_name, *arguments, *last)
         regroup = robot.kernel(question).request.algorithm.regroup
         if regroup not in self.numbers:
             assert numbers.structure.variation is not None
@@ -356,13 +370,14 @@ class _Moving:
             shapes = [x.shape[: x.ndim - masks[name].ndim] for name, x in fields.items()]
             values = from_fields(numbers.structure, fields, np.broadcast_shapes(*shapes))
             self.numbers[regroup] = push_numbers(numbers.structure, regroup, numbers.values, values)
-        return self.motion.derived(question, push_name, *arguments, self.numbers[regroup].astype(self.motion.dtype))
+        moving = self.numbers[regroup].astype(self.motion.dtype)
+        return self.motion.derived(question, push_name, *arguments, moving, *last)
 
     def step(self, x: _State, step: int, dq: AnyArray, dv: AnyArray) -> tuple[AnyArray, AnyArray]:
         """Return the rates of the state after a step, by the numbers of q."""
         m, now = self.motion, self.motion.now(step)
         nq, nv = m.robot.nq, m.robot.nv
-        force = self._row("tau", step, np.zeros(nv, m.dtype))
+        force, fed = self._row("tau", step, np.zeros(nv, m.dtype)), tuple[AnyArray, ...]()
         if m.robot.has_passive:
             force = force + self.push("passive_force", x.q, x.v, m.smoothing, dq, dv)
         if "external" in now:
@@ -372,10 +387,11 @@ class _Moving:
             goal = now["goal"]
             dgoal = self._row("target", step, np.zeros(nv, m.dtype))
             dgoal = dgoal if m.flat else m.ask("position_rate", goal, dgoal)
-            force = force + m.kp * self.push("difference", x.q, goal, dq, dgoal) - m.damping * dv
-            force = force + self.kp * m.ask("difference", x.q, goal) - self.drag * x.v
-        rates = dq, dv, force, self.dt, self.drag, self.surfaces
-        found = self.push("contact_step", *m.arguments(x, now), *rates)
+            servo = m.kp * self.push("difference", x.q, goal, dq, dgoal) - m.damping * dv
+            servo = servo + self.kp * m.ask("difference", x.q, goal) - self.drag * x.v
+            fed, force = ((servo,), force) if m.clips else ((), force + servo)
+        rates = (dq, dv, force, self.dt, self.drag, self.surfaces, *fed)
+        found = self.push("contact_step", *m.arguments(x, now), *rates, last=m.last)
         return found[..., :nq], found[..., nq : nq + nv]
 
     def _row(self, name: str, step: int, zero: AnyArray) -> AnyArray:

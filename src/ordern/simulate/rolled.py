@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import AnyArray
 from ..errors import ArgumentError
 from ..records import dataclass
+from .divergence import stayed
 from .rollout_events import Crossings, some_of
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Rollout:
 
     contacts: ContactRecord | None = field(default=None, repr=False)
     """Impulses and certificates of contacts; None for a robot without."""
+    fastest: AnyArray = field(default_factory=lambda: np.array(np.inf), repr=False)
+    """The speeds above which a trajectory counts as diverged, of shape (nv,)."""
 
     @property
     def contact_impulses(self) -> AnyArray:
@@ -138,7 +141,16 @@ class Rollout:
         assert q is not None
         assert v is not None
         contacts = None if self.contacts is None else self.contacts.some(order)
-        return Rollout(q, v, self.t, tau, None if self.events is None else some_of(self.events, order), None, contacts)
+        return Rollout(
+            q,
+            v,
+            self.t,
+            tau,
+            None if self.events is None else some_of(self.events, order),
+            None,
+            contacts,
+            self.fastest,
+        )
 
     def vjp(
         self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, wrt: str | Sequence[str] | None = None,
@@ -199,18 +211,24 @@ class Rollout:
 
     @cached_property
     def diverged(self) -> NDArray[np.bool_]:
-        """True for trajectories that became infinite or NaN, of the batch's shape; they stay so to their end."""
+        """True for trajectories that became infinite or NaN, or in which a joint became too fast, of the batch's shape.
+
+        Too fast is ten times the velocity limit of the joint; without a limit, 200 rad/s or 100 m/s, or twice its
+        speed at the start, if that is more.
+        """
         return np.asarray(self.diverged_at >= 0)
 
     @cached_property
     def diverged_at(self) -> NDArray[np.int64]:
-        """The index of the first stored state that is not finite, for each trajectory; -1 if all are finite."""
+        """The index of the first stored state of each trajectory that is not finite or too fast; -1 without one."""
         found = np.full(self.v.shape[:-2], -1, dtype=np.int64)
-        ends_well = np.isfinite(self.v[..., -1, :]).all(-1) & np.isfinite(self.q[..., -1, :]).all(-1)
-        for where in np.argwhere(~ends_well):
-            k = tuple(where)
-            fine = np.isfinite(self.v[k]).all(-1) & np.isfinite(self.q[k]).all(-1)
-            found[k] = int(np.argmin(fine))
+        with np.errstate(invalid="ignore", over="ignore"):
+            low, high = self.v.min(-2, keepdims=True), self.v.max(-2, keepdims=True)
+            ends = np.concatenate([self.v[..., :1, :], low, high], -2)  # without an array of the size of v
+            last = np.broadcast_to(self.q[..., -1:, :], (*ends.shape[:-1], self.q.shape[-1]))
+            for where in np.argwhere(~stayed(last, ends, self.fastest).all(-1)):
+                k = tuple(where)
+                found[k] = int(np.argmin(stayed(self.q[k], self.v[k], self.fastest)))
         return found
 
     def __repr__(self) -> str:

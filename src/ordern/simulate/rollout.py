@@ -22,6 +22,7 @@ from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
 from .constraints.loop_rows import LoopRows
 from .contact_record import ContactRecord, ContactSettings, require_contacts
+from .divergence import fastest
 from .integrators.native import Closing, FixedLoop
 from .memory import machine_memory
 from .policies import Policy, controlled
@@ -52,6 +53,7 @@ def rollout(
     drift: str = "baumgarte", limits: str = "ignore", restitution: float = 0.0, events: Any = None,
     threads: int | None = None, out: tuple[AnyArray, AnyArray] | None = None, progress: Progress = None,
     device: str | None = None, contact_friction: Any = None, ground_height: Any = None, contact_impulses: Any = None,
+    effort: str = "clip",
 ) -> Rollout:  # fmt: skip
     """See `Robot.rollout`."""
     require_progress(progress)
@@ -63,7 +65,7 @@ def rollout(
     hold = whole_number("hold", hold, 1)
     if threads is not None:
         threads = whole_number("threads", threads, 1)
-    p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift)
+    p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift, effort)
     p = with_implicit_gains(robot, p)
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
     limited = () if limits == "ignore" else _limited(robot, p.q, restitution)
@@ -77,7 +79,8 @@ def rollout(
     def rolled(forces: AnyArray | None = None) -> Rollout:
         found = crossings(names, watched, marks, robot, p) if names else None
         ended = 0 if found is None else int((found.stopped >= 0).sum())
-        return Rollout(q_out, v_out, t, forces, found, Source(robot, p, steering, limits, ended, settings), record)
+        source = Source(robot, p, steering, limits, ended, settings)
+        return Rollout(q_out, v_out, t, forces, found, source, record, fastest(robot))
 
     if robot.nv == 0 or p.count == 0:
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]

@@ -15,6 +15,7 @@ from ..arguments import AnyArray, choice, positive, unmasked
 from ..errors import ArgumentError, InconsistentStateError
 from ..loops.kernels import worst_loop
 from ..records import dataclass
+from .efforts import effort_limits
 from .integrators.tableaus import TABLEAUS
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Plan:
     by_rows: frozenset[str]
     """The names of these that were given with rows over time."""
     gains: tuple[AnyArray, AnyArray]
+    effort: AnyArray
+    """The largest forces of feedback, (nv,)."""
     steps: int
     dt: float
     every: int
@@ -78,7 +81,9 @@ class Plan:
     @property
     def arrays(self) -> dict[str, AnyArray]:
         """The starts, a row for each trajectory, and the numbers that all steps share."""
-        numbers = np.concatenate([[self.dt, self.smoothing, 0.0, 0.0, 1.0], *self.gains]).astype(self.dtype)
+        numbers = np.concatenate([[self.dt, self.smoothing, 0.0, 0.0, 1.0], *self.gains, self.effort]).astype(
+            self.dtype
+        )
         return {"q0": _flat(self.q, self.batch, self.dtype), "v0": _flat(self.v, self.batch, self.dtype)} | {
             "numbers": numbers
         }
@@ -103,12 +108,13 @@ def plan(
     dynamics: str | None,
     smoothing: float,
     drift: str,
+    effort: str = "clip",
 ) -> Plan:
     """Return the arguments of a rollout; raise if one of them is wrong."""
     choice("method", method, TABLEAUS, "rollout")
     choice("drift", drift, _DRIFTS, "rollout")
     dt, smoothing = positive(dt, "rollout: `dt`"), positive(smoothing, "rollout: `smoothing`")
-    gains = gains_of(robot, feedback)
+    gains, efforts = gains_of(robot, feedback), effort_limits(robot, effort)
     every = whole_number("every", every, 1)
     q, v = _states("q0", q0, robot.nq), _states("v0", v0, robot.nv)
     if robot.nc:
@@ -131,7 +137,7 @@ def plan(
     dtype = _precision(robot, (q, v, *timed.values()), dt, steps)
     by_rows = frozenset(name for name, shape in read.items() if len(shape) >= rank + 2)
     return Plan(
-        *(q, v, timed, frozenset(read), by_rows, gains, steps, dt, every, batch, dtype),
+        *(q, v, timed, frozenset(read), by_rows, gains, efforts, steps, dt, every, batch, dtype),
         *(method, dynamics, smoothing, drift),
     )
 

@@ -45,6 +45,7 @@ _USUAL: dict[str, Any] = {"method": "semi-implicit-euler", "every": 1, "feedback
     "dynamics": None,
     "smoothing": 0.01,
     "drift": "baumgarte",
+    "effort": "clip",
 }
 """The settings of rollouts that have derivatives, and their defaults."""
 _CONTACT = ("contact_friction", "ground_height", "contact_impulses")

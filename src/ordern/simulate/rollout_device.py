@@ -21,6 +21,8 @@ from ..kernel.bound import bound
 from ..model import core_size
 from ..records import dataclass
 from .contact_record import ContactSettings, first_impulses, require_contacts, surfaces
+from .divergence import fastest, stayed
+from .efforts import effort_limits
 from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
@@ -91,6 +93,15 @@ class DeviceRollout:
     certificate: Any = None
     """Of shape (..., rows, 3): the largest residual in m/s and penetration in m since the kept state before, and the
     work of all impulses in J; None without contacts."""
+    fastest: AnyArray | None = None
+    """The speeds above which a trajectory counts as diverged, of shape (nv,)."""
+
+    @property
+    def diverged(self) -> Any:
+        """True for trajectories that became infinite or NaN, or too fast, as a NumPy array: see `Rollout.diverged`."""
+        library = library_of({"q": self.q}, "diverged")
+        q, v = (self.q, self.v) if library is None else map(library.fetched, (self.q, self.v))
+        return ~stayed(np.asarray(q), np.asarray(v), self.fastest).all(-1)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.q, self.v, self.t))
@@ -101,8 +112,8 @@ _REFUSED = ("policy", "noise", "events", "progress", "out")
 
 def rollout_there(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: float, *, method: str, every: int, feedback: Any,
-    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, contact_friction: Any = None,
-    ground_height: Any = None, contact_impulses: Any = None, **settings: Any,
+    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, effort: str = "clip",
+    contact_friction: Any = None, ground_height: Any = None, contact_impulses: Any = None, **settings: Any,
 ) -> DeviceRollout:  # fmt: skip
     """Return trajectories for arrays on a GPU, of CuPy or `ordern.gpu`: see `Robot.rollout`."""
     touching = ContactSettings(contact_friction, ground_height, contact_impulses)
@@ -140,7 +151,7 @@ def rollout_there(
         parts = {name: x.shape[: len(x.shape) - cores.get(name, 2)] for name, x in given.items()}
         batch = broadcast_named("rollout: the batch shapes of the arguments", {**parts, "robot": robot.batch_shape})
         given |= _touching(robot, library, batch, touching)
-    given["numbers"] = np.concatenate([numbers, *gains])
+    given["numbers"] = np.concatenate([numbers, *gains, effort_limits(robot, effort)])
     if "target" in given:
         given["goal"] = given.pop("target")
     found = steps_there(robot, library, device, given, (method, dynamics), steps, every)
@@ -172,10 +183,10 @@ def _touching(robot: Robot, library: Library, batch: tuple[int, ...], settings: 
 def _rolled(robot: Robot, found: Mapping[str, Any], t: AnyArray) -> DeviceRollout:
     """Return the trajectories with what is kept of contacts."""
     if "pushes" not in found:
-        return DeviceRollout(found["q"], found["v"], t)
+        return DeviceRollout(found["q"], found["v"], t, fastest=fastest(robot))
     pushes = found["pushes"]
     impulses = pushes.reshape((*tuple(pushes.shape)[:-1], pushes.shape[-1] // 3, 3))
-    return DeviceRollout(found["q"], found["v"], t, impulses, found.get("stops"), found["certificate"])
+    return DeviceRollout(found["q"], found["v"], t, impulses, found.get("stops"), found["certificate"], fastest(robot))
 
 
 def _given(robot: Robot, named: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import choice
+import numpy as np
+
+from ..arguments import Array, choice
 from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
+from ..simulate.efforts import clipped
 from ..simulate.integrators.numpy_machine import turns_velocities
 from ..simulate.integrators.rk_step import fixed_step
 from ..simulate.integrators.tableaus import TABLEAUS, tableau
@@ -57,6 +60,8 @@ class Steps:
     h: Any
     dynamics: str | None
     smoothing: float
+    effort: Array
+    """The largest forces of feedback."""
     threads: int | None
 
     def step(self, q: Any, v: Any, tau: Any, external: Any, feedback: Any) -> tuple[Any, Any]:
@@ -71,6 +76,8 @@ class ContactSteps:
     robot: Robot
     h: Any
     smoothing: float
+    effort: Array
+    """The largest forces of feedback."""
     threads: int | None
     surfaces: Any
     constant: Callable[[Any], Any]
@@ -81,18 +88,23 @@ class ContactSteps:
     ) -> tuple[Any, Any, tuple[Any, Any], Any]:
         """Return the state after one step, the impulses of contacts and stops, and the certificate."""
         robot, threads = self.robot, self.threads
-        force, drag = tau, 0.0 * v
+        force, drag, fed, present = tau, 0.0 * v, tuple[Any, ...](), tuple[str, ...]()
         if feedback is not None:
             kp, kd, target = feedback
             drag = drag + (kd + self.h * kp)
-            force = force + kp * robot.difference(q, target, threads=threads) - drag * v
+            servo = kp * robot.difference(q, target, threads=threads) - drag * v
+            if np.isfinite(self.effort).any():
+                fed, present = (servo, self.effort), ("servo", "effort")
+            else:
+                force = force + servo
         if robot.has_passive:
             force = force + robot.passive_force(q, v, self.smoothing, threads)
         if external is not None:
             force = force + robot.kernel("external_force")(q, external, threads=threads)
         impulses, stops = map(self.constant, pushes)
-        given = q, v, force, self.h, drag, robot.lower, robot.upper, impulses, stops, self.surfaces
-        found, nq, nv = robot.kernel("contact_step")(*given, threads=threads), robot.nq, robot.nv
+        given = q, v, force, self.h, drag, robot.lower, robot.upper, impulses, stops, self.surfaces, *fed
+        found = robot.kernel("contact_step", present=present)(*given, threads=threads)
+        nq, nv = robot.nq, robot.nv
         count = impulses.shape[-2]
         at = nq + nv + 3 * count
         impulses = found[..., nq + nv : at].reshape((*found.shape[:-1], count, 3))
@@ -112,7 +124,8 @@ class _Machine:
         s, robot, force = self._steps, self._robot, self._tau
         if self._feedback is not None:
             kp, kd, target = self._feedback
-            force = force + kp * robot.difference(q, target, threads=s.threads) - kd * v
+            servo = kp * robot.difference(q, target, threads=s.threads) - kd * v
+            force = force + clipped(servo, s.effort)
         if any(loop.is_passive for loop in robot.loops if loop.active):
             force = force + robot.kernel("all_passive_force")(q, v, s.smoothing, threads=s.threads)
         elif robot.has_passive:

@@ -10,8 +10,8 @@ at the speed `fastest_push`. A contact that approaches in the step and has resti
 velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
 rolling friction. Stops of joints are rows with one unknown, at the nearer of the two limits. Contacts and stops that
 are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). Loops and mimic joints are
-eliminated from the problem, and closed again after the step: see `ties`.
+is implicit. `servo` are the joint forces of feedback, whose damping is `drag`, within the limits `effort`: see
+`servos`. Loops and mimic joints are eliminated from the problem, and closed again after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
 penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
@@ -26,17 +26,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...graph import Scalar
-from ...model import Index, Joints, Number, Output, Tree, Values
+from ...model import Index, Input, Joints, Number, Output, Tree, Values
 from ...model.contacts import Contacts
 from ...spatial import Freedoms
 from ..configuration.step import joint_by_joint
-from ..forward_dynamics.articulated_body import articulated_sweeps
 from ..kinematics.pose import path_poses
 from ..method_limits import no_loops_with_couplings
 from ..registry import Port, algorithm, question
 from .candidates import Candidates
 from .cone import larger
 from .problem import Problem
+from .servos import damped_sweeps, driven
 from .ties import Ties
 
 __all__ = ["gauss_seidel"]
@@ -44,7 +44,7 @@ __all__ = ["gauss_seidel"]
 _PORTS = (
     *(Port("q", "q"), Port("v", "v"), Port("tau", "f"), Port("dt", "scalar"), Port("drag", "f")),
     *(Port("lower", "q"), Port("upper", "q"), Port("impulses", "contact_impulses"), Port("stops", "v")),
-    Port("surfaces", "surfaces"),
+    *(Port("surfaces", "surfaces"), Port("servo", "f", optional=True), Port("effort", "f", optional=True)),
 )
 question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=True, loops=True, contacts=True)
 
@@ -62,17 +62,14 @@ question("contact_step", _PORTS, "contact_step", "gauss-seidel", needs_inertia=T
 )
 def gauss_seidel(
     tree: Tree, q: Joints, qd: Joints, tau: Joints, dt: Number, drag: Joints, lower: Joints, upper: Joints,
-    impulses: Values[Freedoms], stops: Joints, surfaces: Values[Freedoms],
+    impulses: Values[Freedoms], stops: Joints, surfaces: Values[Freedoms], servo: Input, effort: Input,
 ) -> tuple[Any, ...]:  # fmt: skip
     """Return positions, velocities, impulses of contacts and of stops after a step, and its certificate."""
     h, base = dt[tree.base], tree.base
     contacts = tree.model.contacts or Contacts(None, ())
-    still, unloaded = tree.zeros("motion"), tree.zeros("bodies")
-
-    def damped(i: Index) -> Freedoms:
-        return (i.damping + drag[i]) * h
-
-    gains, qdd = articulated_sweeps(tree, q, qd, tau, unloaded, still, still, damped, h)
+    if servo.given:
+        tau, drag = driven(tree, (q, qd, tau), h, drag, servo, effort)
+    gains, qdd = damped_sweeps(tree, q, qd, tau, h, drag)
     v = tree.own()
     for i, _ in tree.outward():
         v[i] = qd[i] + (qdd[i] + i.joint.turning_rate(qd[i])) * h

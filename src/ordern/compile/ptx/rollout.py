@@ -104,5 +104,5 @@ def _divided(model: Model, step: Step) -> Division:
     """Divide the work of a step among warps."""
     inputs = [bodies_of(model, _KINDS[name]) if name in _KINDS else None for name in INPUTS]
     q, v = (bodies_of(model, kind) or [] for kind in ("q", "v"))
-    inputs[INPUTS.index("numbers")] = [BASE] * 5 + v + v
+    inputs[INPUTS.index("numbers")] = [BASE] * 5 + v + v + v
     return divided(model, inputs, q + v, [*step.q, *step.v], step.work)

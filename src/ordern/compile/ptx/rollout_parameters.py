@@ -3,7 +3,8 @@
 They are 64 bits each: addresses, and strides in numbers. Each
 trajectory has a row of positions `q0` and one of velocities `v0`, `stride` from the next trajectory's, or 0 if one row
 serves all. `tau`, `external` and `goal` have a row for each step, `step` apart; 0 if one row is for all steps.
-`numbers` has the step, the smoothing of friction, three numbers that are not read, and the gains kp and kd of feedback.
+`numbers` has the step, the smoothing of friction, three numbers that are not read, the gains kp and kd of feedback, and
+the limits of its forces.
 Arguments that the steps do not use may have the address 0.
 
 Steps with contacts begin with the impulses `pushes0` of contacts and `stops0` of joint limits. `surfaces` has friction,

@@ -117,7 +117,7 @@ class _Tracer:
             "tau": nv,
             "external": 6 * len(self._model.bodies) if "external_force" in asked else 0,
             "goal": nq if "difference" in asked else 0,
-            "numbers": _GAINS + 2 * nv,
+            "numbers": _GAINS + 3 * nv,
             "parameters": sum(self._forms.values()),
         }
         if "contact" in asked:
@@ -130,23 +130,31 @@ class _Tracer:
 
     def acceleration(self, node: float, q: Values, v: Values) -> Values:
         """Return dv/dt at a stage; within a step, forces are constant."""
-        return self._kernel("dynamics", q, v, self._force(q, v))[: self._model.nv]
+        force, servo = self._forces(q, v)
+        if servo:
+            force = _sum(force, [_within(u, most) for u, most in zip(servo, self._efforts, strict=True)])
+        return self._kernel("dynamics", q, v, force)[: self._model.nv]
 
-    def _force(self, q: Values, v: Values) -> Values:
-        """Return all joint forces at a state."""
+    @property
+    def _efforts(self) -> Values:
+        """The limits of the forces of feedback."""
+        return self._numbers(_GAINS + 2 * self._model.nv, self._model.nv)
+
+    def _forces(self, q: Values, v: Values) -> tuple[Values, Values]:
+        """Return the joint forces at a state, and those of feedback without their limits."""
         nv, asked = self._model.nv, self._requests
         force: Values = self.leaves(_TAU, nv)
+        servo: Values = []
         if "external_force" in asked:
             external = self.leaves(_EXTERNAL, 6 * len(self._model.bodies))
             force = _sum(force, self._kernel("external_force", q, external))
         if "difference" in asked:
             stiffness, damping = self._numbers(_GAINS, nv), self._numbers(_GAINS + nv, nv)
             apart = self._kernel("difference", q, self.leaves(_GOAL, self._model.nq))
-            pulls = [k * x - d * speed for k, x, d, speed in zip(stiffness, apart, damping, v, strict=True)]
-            force = _sum(force, pulls)
+            servo = [k * x - d * speed for k, x, d, speed in zip(stiffness, apart, damping, v, strict=True)]
         if "passive" in asked:
             force = _sum(force, self._kernel("passive", q, v, [self._smoothing]))
-        return force
+        return force, servo
 
     def contact(self, q: Values, v: Values) -> list[list[Scalar]]:
         """Take a step with contacts, and return all that it changes; see `ordern.compile.timeloops.contact`."""
@@ -154,9 +162,15 @@ class _Tracer:
         rows, stored = contact_sizes(self._model)
         limits, drag = self.leaves(_LIMITS, 2 * nq), self._numbers(_GAINS + nv, nv)
         stops: Values = self.leaves(_STOPS, nv) if stored > rows else [0.0] * nv
-        given = (self._force(q, v), [self._h], drag, limits[:nq], limits[nq:], self.leaves(_PUSHES, rows), stops)
+        force, servo = self._forces(q, v)
+        given = (force, [self._h], drag, limits[:nq], limits[nq:], self.leaves(_PUSHES, rows), stops)
         surfaces = self.leaves(_SURFACES, core_size(self._model, "surfaces"))
-        found = iter(self._kernel("contact", q, v, *given, surfaces))
+        fed: tuple[Values, ...] = ()
+        if "servo" in self._requests["contact"].present:
+            fed = servo, self._efforts
+        elif servo:
+            given = (_sum(force, servo), *given[1:])
+        found = iter(self._kernel("contact", q, v, *given, surfaces, *fed))
         state = [[next(found) for _ in range(n)] for n in (nq, nv, rows, nv)]
         last = self.leaves(_CERTIFICATE, 3)
         certificate = [_larger(next(found), last[0]), _larger(next(found), last[1]), last[2] + next(found)]
@@ -220,6 +234,12 @@ class _Tracer:
 def _larger(new: Scalar, last: Scalar) -> Scalar:
     """Return the larger of two numbers; a new one that is NaN."""
     return where_less(new, last, last, new)
+
+
+def _within(x: Scalar, most: Scalar) -> Scalar:
+    """Return a number within limits."""
+    x = where_less(most, x, most, x)
+    return where_less(x, 0.0 - most, 0.0 - most, x)
 
 
 def _sum(x: Values, y: Values) -> list[Scalar]:

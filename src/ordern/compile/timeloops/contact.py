@@ -26,6 +26,8 @@ class ContactStep:
         lower, upper = Tile(self.bounds.at, nq), Tile(self.bounds.at + nq, nq)
         impulses, stops = Tile(self.pushes.at, rows), Tile(self.pushes.at + rows, nv)
         m.arguments["contact"] = (m.q, m.v, m.force, m.h, m.damping, lower, upper, impulses, stops, self.surfaces)
+        if m.servo.size:
+            m.arguments["contact"] += (m.servo, m.effort)
         at = m.results["contact"].at
         self._q, self._v = Tile(at, nq), Tile(at + nq, nv)
         self._pushes, self._certificate = Tile(at + nq + nv, rows + nv), Tile(at + nq + 2 * nv + rows, 3)

@@ -99,6 +99,19 @@ class _Derivatives(Emitter):
         self.function(a.size, lambda e: e.store_at(e.binary("fmul", e.load_at(a), e.load_at(b)), made))
         return made
 
+    def unclipped(self, x: Tile) -> Tile:
+        """Return values of joints, and zero where the force of feedback is beyond its limit, and so constant."""
+        made = self.tile(x.size)
+
+        def body(e: Numbers) -> None:
+            pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self.results["difference"]))
+            pull = e.binary("fsub", pull, e.binary("fmul", e.load_at(self.damping), e.load_at(self.v)))
+            most, zero = e.load_at(self.effort), e.constant(0.0)
+            e.store_at(e.select_less(most, e.intrinsic("fabs", pull), zero, e.load_at(x)), made)
+
+        self.function(made.size, body)
+        return made
+
     def _state(self, q: Tile, v: Tile | None = None, a: Tile | None = None) -> None:
         """Set the place from which kernels read."""
         for x, to in ((q, self.q), (v, self.v), (a, self.given)):
@@ -178,6 +191,7 @@ class Puller(_Derivatives):
             self._collect("external", found[1])
         if self.feedback:
             self.kernel("difference")
+            forces = self.unclipped(forces)
             self._collect("kp", self.product(forces, self.results["difference"]))
             self._collect("kd", self.product(forces, self.v), -1.0)
             v_terms.append((-1.0, "", self.product(forces, self.damping)))
@@ -308,7 +322,8 @@ class Pusher(_Derivatives):
                 (-1.0, self.damping, rates[1]),
                 (-1.0, self.rates["kd"], v),
             )
-            terms += [(sign, "", self.product(x, y)) for sign, x, y in products]
+            fed = self.combine([(sign, "", self.product(x, y)) for sign, x, y in products])
+            terms.append((1.0, "", self.unclipped(fed)))
         self.sum_to(terms, self.a_rate)
         if not self.by_force:
             self.copy(a, self.given)  # the forces of the stage are still where they were

@@ -170,11 +170,15 @@ class Emitter:
         """The external forces on bodies, how fast they change, and the place from which the kernel reads them."""
         self.goal = self.tile(nq)
         """The target of feedback."""
-        self.numbers = self.tile(5 + 2 * nv)
-        """The step, the smoothing of friction, the time since the forces were `applied`, rtol, atol; gains."""
+        self.numbers = self.tile(5 + 3 * nv)
+        """The step, the smoothing of friction, the time since the forces were `applied`, rtol, atol; gains, and the
+        limits of the forces of feedback."""
         at = self.numbers.at
         self.h, self.smoothing, self.since, self.rtol, self.atol = (Tile(at + k, 1) for k in range(5))
-        self.stiffness, self.damping = Tile(at + 5, nv), Tile(at + 5 + nv, nv)
+        self.stiffness, self.damping, self.effort = (Tile(at + 5 + k * nv, nv) for k in range(3))
+        kept = "contact" in kernels.requests and "servo" in kernels.requests["contact"].present
+        self.servo = self.tile(nv if kept else 0)
+        """The forces of feedback, if steps keep them within their limits; else they are among all joint forces."""
         self.arguments: dict[str, tuple[Tile, ...]] = {
             "dynamics": (self.q, self.v, self.force),
             "passive": (self.q, self.v, self.smoothing),
@@ -367,8 +371,11 @@ class Emitter:
                 force = e.binary("fadd", force, e.load_at(self.results["external_force"]))
             if self.feedback:
                 pull = e.binary("fmul", e.load_at(self.stiffness), e.load_at(self.results["difference"]))
-                brake = e.binary("fmul", e.load_at(self.damping), speed)
-                force = e.binary("fadd", force, e.binary("fsub", pull, brake))
+                pull = e.binary("fsub", pull, e.binary("fmul", e.load_at(self.damping), speed))
+                if self.servo.size:
+                    e.store_at(pull, self.servo)
+                else:
+                    force = e.binary("fadd", force, self.clipped(e, pull))
             powers = [force]
             if passive:
                 powers.append(e.load_at(self.results["passive"]))
@@ -382,6 +389,13 @@ class Emitter:
                 e.store(e.negate(sums[1]) if passive else e.constant(0.0), "%ws", works.at + 1)
 
         self.function(self.force.size, body, after)
+
+    def clipped(self, e: Numbers, force: str) -> str:
+        """Return a force of feedback within its limits."""
+        most = e.load_at(self.effort)
+        least = e.negate(most)
+        force = e.select_less(most, force, most, force)
+        return e.select_less(force, least, least, force)
 
     def function(
         self,

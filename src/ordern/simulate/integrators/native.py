@@ -27,6 +27,7 @@ from ...errors import ArgumentError
 from ...kernel.bound import bound
 from ...loops.dynamics import BAUMGARTE
 from ...records import dataclass
+from ..efforts import has_efforts
 from .numpy_machine import turns_velocities
 from .rk_step import Point, attempt, dense_coefficients, finish, fixed_step
 from .step_control import GROWTH, NEARLY, REMAINDER, combined_error, step_factor
@@ -123,7 +124,8 @@ def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, 
     used |= {"difference": feedback, "external_force": external}
     names = {"passive_force": "passive", "all_passive_force": "passive"}
     found = {names.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
-    return found | {"contact": robot.kernel("contact_step").request}
+    present = ("servo", "effort") if feedback and has_efforts(robot) else ()
+    return found | {"contact": robot.kernel("contact_step", present=present).request}
 
 
 def loop_kind(loop: str, method: str, *more: Any) -> list[Any]:
@@ -278,7 +280,7 @@ class Native:
             raise ArgumentError(f"advance: {robot.name!r} has no freedom to move")
         self._max_step = float(max_step)
         nq, nv = robot.nq, robot.nv
-        self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(2 * nv)])
+        self._numbers = np.concatenate([[0.0, smoothing, 0.0, rtol, atol], np.zeros(3 * nv)])
         more = ["external_force"] if external else []
         self._loads = 6 * len(robot.bodies) if external else 0
         if holds and closing is None:

@@ -46,10 +46,15 @@ _VARIED = {
 """The arguments by which the kernels of a step are differentiated."""
 
 
-def derivative_kernel(robot: Robot, question: str, name: Callable[..., str]) -> Any:
-    """Return the kernel of the derivatives of a question, by the numbers of its arguments and of a varied robot."""
+def derivative_kernel(robot: Robot, question: str, name: Callable[..., str], servo: bool = False) -> Any:
+    """Return the kernel of the derivatives of a question, by the numbers of its arguments and of a varied robot.
+
+    With `servo`, it is `contact_step` with forces of feedback that have limits.
+    """
     options: dict[str, Any] = {"alpha": BAUMGARTE} if question == "stabilised_dynamics" else {}
     more = () if robot.variation is None else (NUMBERS,)
+    if servo:
+        return robot.kernel(name(question, (*_VARIED[question], "servo", *more)), present=("effort",))
     return robot.kernel(name(question, (*_VARIED[question], *more)), **options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -14,6 +14,8 @@ from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
 from ...records import dataclass
 from ...simulate.contact_record import ContactSettings, certified, require_contacts, surfaces_elsewhere
+from ...simulate.divergence import fastest, stayed
+from ...simulate.efforts import effort_limits
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
 from ..steps import ContactSteps, Steps, require_steps
@@ -23,29 +25,35 @@ from .numbers import numbers
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["ContactRollout", "Rollout", "rollout"]
+__all__ = ["ContactRollout", "rollout"]
 
 
-class Rollout(NamedTuple):
-    """The states of a rollout in JAX."""
+@lru_cache(maxsize=256)
+def _states(bounds: tuple[float, ...]) -> Any:
+    """Return the class of results for these bounds of speeds: JAX rebuilds tuples from their arrays alone."""
 
-    q: Any
-    """Positions, of shape (..., 1 + steps // every, nq)."""
-    v: Any
-    """Velocities, of shape (..., 1 + steps // every, nv)."""
-    t: Any
-    """The times of the states."""
+    class Rollout(NamedTuple):
+        """The states of a rollout in JAX."""
 
-    @property
-    def diverged(self) -> Any:
-        """True for trajectories that became infinite or NaN."""
-        return ~jnp.isfinite(jnp.concatenate([self.q[..., -1, :], self.v[..., -1, :]], axis=-1)).all(-1)
+        q: Any
+        """Positions, of shape (..., 1 + steps // every, nq)."""
+        v: Any
+        """Velocities, of shape (..., 1 + steps // every, nv)."""
+        t: Any
+        """The times of the states."""
+
+        @property
+        def diverged(self) -> Any:
+            """True for trajectories that became infinite, NaN or too fast: see `diverged` of NumPy's rollouts."""
+            return ~stayed(self.q, self.v, jnp.asarray(bounds, self.v.dtype)).all(-1)
+
+    return Rollout
 
 
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=["q", "v", "t", "contact_impulses", "residual", "penetration"],
-    meta_fields=[],
+    meta_fields=["fastest"],
 )
 @dataclass(frozen=True, eq=False)
 class ContactRollout:
@@ -63,6 +71,8 @@ class ContactRollout:
     """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
     penetration: Any
     """The deepest penetration since then, in m, (..., rows)."""
+    fastest: tuple[float, ...]
+    """The speeds above which a trajectory counts as diverged, one for each velocity."""
 
     @property
     def uncertified(self) -> Any:
@@ -75,15 +85,15 @@ class ContactRollout:
 
     @property
     def diverged(self) -> Any:
-        """True for trajectories that became infinite or NaN."""
-        return Rollout(self.q, self.v, self.t).diverged
+        """True for trajectories that became infinite, NaN or too fast: see `diverged` of NumPy's rollouts."""
+        return _states(self.fastest)(self.q, self.v, self.t).diverged
 
 
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
     every: int, hold: int, feedback: Any, external: Any, dynamics: str | None, smoothing: float, method: str,
-    threads: int | None, **settings: Any,
-) -> Rollout | ContactRollout:  # fmt: skip
+    threads: int | None, effort: str = "clip", **settings: Any,
+) -> Any:  # fmt: skip
     """See `Robot.rollout`."""
     contact = ContactSettings(*(settings[x] for x in ("contact_friction", "ground_height", "contact_impulses")))
     require_contacts(robot, contact, method, settings["limits"], {"dynamics": dynamics is not None})
@@ -109,7 +119,9 @@ def rollout(
     batch = broadcast_named("rollout: the batch shapes of the arguments", {**shapes, "robot": robot.batch_shape})
     require_one_reading(read, steps, batch, rank)
     start = tuple(jnp.broadcast_to(arrays[x], (*batch, arrays[x].shape[-1])) for x in ("q0", "v0"))
-    take, pushes = _taker(robot, contact, (method, dt, dynamics, smoothing, threads), batch, dtype)
+    take, pushes = _taker(
+        robot, contact, (method, dt, dynamics, smoothing, effort_limits(robot, effort), threads), batch, dtype
+    )
     asked = None if policy is None else as_policy(policy)
 
     def act(k: Any, q: Any, v: Any) -> Any:
@@ -140,24 +152,25 @@ def rollout(
     found = (jnp.concatenate([x[None], y]) for x, y in zip(start, (q, v), strict=True))
     q, v = (jnp.moveaxis(x, 0, -2) for x in found)
     t = dt * every * jnp.arange(count + 1, dtype=dtype)
+    most = tuple(fastest(robot).tolist())
     if robot.contacts is None:
-        return Rollout(q, v, t)
+        return _states(most)(q, v, t)
     impulses = jnp.moveaxis(jnp.concatenate([pushes[0][None], pushed[0]]), 0, -3)[..., : len(robot.contacts.pairs), :]
     told = jnp.moveaxis(jnp.concatenate([worst[None], told]), 0, -2)
-    return ContactRollout(q, v, t, impulses, told[..., 0], told[..., 1])
+    return ContactRollout(q, v, t, impulses, told[..., 0], told[..., 1], most)
 
 
 def _taker(
     robot: Robot, contact: ContactSettings, how: tuple[Any, ...], batch: tuple[int, ...], dtype: Any
 ) -> tuple[Callable[..., Any], Any]:
     """Return the function that takes a step, and the impulses that the first one begins from."""
-    method, dt, dynamics, smoothing, threads = how
+    method, dt, dynamics, smoothing, effort, threads = how
     if robot.contacts is None:
-        machine = Steps(robot, method, dt, dynamics, smoothing, threads)
+        machine = Steps(robot, method, dt, dynamics, smoothing, effort, threads)
         return lambda q, v, pushes, *more: (*machine.step(q, v, *more), pushes, None), ()
     pairs, blocks = len(robot.contacts.pairs), robot.contacts.blocks
     given = surfaces_elsewhere(robot, "rollout", contact.friction, contact.height)
-    steps = ContactSteps(robot, dt, smoothing, threads, jnp.asarray(given, dtype), jax.lax.stop_gradient)
+    steps = ContactSteps(robot, dt, smoothing, effort, threads, jnp.asarray(given, dtype), jax.lax.stop_gradient)
     impulses = jnp.zeros((pairs, 3)) if contact.impulses is None else numbers(contact.impulses, "contact_impulses")
     if impulses.shape[-2:] not in ((pairs, 3), (blocks, 3)):
         raise ArgumentError(f"rollout: contact_impulses has shape {impulses.shape}; give (..., {pairs}, 3)")

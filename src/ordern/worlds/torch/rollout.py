@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,8 @@ from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...records import dataclass
 from ...simulate.contact_record import ContactSettings, certified, require_contacts, surfaces_elsewhere
+from ...simulate.divergence import fastest, stayed
+from ...simulate.efforts import effort_limits
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
 from ...simulate.rollout_arguments import (
@@ -42,13 +44,13 @@ from .tensors import external_tensor, tensors_of
 if TYPE_CHECKING:
     from ...robot import Robot
 
-__all__ = ["Rollout", "rollout"]
+__all__ = ["rollout"]
 
 _TIMED = ("tau", "external", "target")
 """Arguments that may have a row for each step."""
 _PARAMETERS = "parameters of the robot"
 _CONTACT = ("contact_friction", "ground_height", "contact_impulses")
-_SETTINGS = ("method", "dynamics", "smoothing", "drift", "limits", "restitution")
+_SETTINGS = ("method", "dynamics", "smoothing", "drift", "limits", "restitution", "effort")
 _REFUSED = {
     "device": "tensors are computed where they are; x.to(device) moves them",
     "noise": "draw it with torch.randn, and add it in the policy, or to `tau`",
@@ -58,21 +60,26 @@ _REFUSED = {
 }
 
 
-class Rollout(NamedTuple):
-    """Trajectories as tensors; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
+@lru_cache(maxsize=256)
+def _states(bounds: tuple[float, ...]) -> Any:
+    """Return the class of results for these bounds of speeds: compiled functions rebuild tuples of tensors."""
 
-    q: Tensor
-    """Positions, of shape (..., 1 + steps // every, nq)."""
-    v: Tensor
-    """Velocities, of shape (..., 1 + steps // every, nv)."""
-    t: Tensor
-    """Times since the start."""
+    class Rollout(NamedTuple):
+        """Trajectories as tensors; unpack them as `q, v, t = robot.rollout(...)`, or use the names."""
 
-    @property
-    def diverged(self) -> Tensor:
-        """True for trajectories that became infinite or NaN."""
-        ends = torch.cat([self.q[..., -1, :], self.v[..., -1, :]], dim=-1)
-        return ~torch.isfinite(ends).all(-1)
+        q: Tensor
+        """Positions, of shape (..., 1 + steps // every, nq)."""
+        v: Tensor
+        """Velocities, of shape (..., 1 + steps // every, nv)."""
+        t: Tensor
+        """Times since the start."""
+
+        @property
+        def diverged(self) -> Any:
+            """True for trajectories that became infinite, NaN or too fast: see `diverged` of NumPy's rollouts."""
+            return ~stayed(self.q, self.v, self.v.new_tensor(bounds)).all(-1)
+
+    return Rollout
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +96,8 @@ class ContactRollout:
     """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
     penetration: Tensor
     """The deepest penetration since then, in m, (..., rows)."""
+    fastest: tuple[float, ...]
+    """The speeds above which a trajectory counts as diverged, one for each velocity."""
 
     def __iter__(self) -> Iterator[Tensor]:
         return iter((self.q, self.v, self.t))
@@ -101,15 +110,15 @@ class ContactRollout:
         return found | lost
 
     @property
-    def diverged(self) -> Tensor:
-        """True for trajectories that became infinite or NaN."""
-        return Rollout(self.q, self.v, self.t).diverged
+    def diverged(self) -> Any:
+        """True for trajectories that became infinite, NaN or too fast: see `diverged` of NumPy's rollouts."""
+        return _states(self.fastest)(self.q, self.v, self.t).diverged
 
 
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
     hold: int, every: int, feedback: Any, external: Any, threads: int | None, **settings: Any,
-) -> Rollout | ContactRollout:  # fmt: skip
+) -> Any:  # fmt: skip
     """See `Robot.rollout`."""
     contact = {x: settings.pop(x) for x in _CONTACT}
     _require_contacts(robot, contact, settings)
@@ -135,7 +144,10 @@ def rollout(
     else:
         q, v, told = _steered(loop, policy, steps, every, hold)
     t = given["dt"].detach() * every * torch.arange(q.shape[-2], dtype=q.dtype, device=q.device)
-    return Rollout(q, v, t) if robot.contacts is None else ContactRollout(q, v, t, told[..., 0], told[..., 1])
+    most = tuple(fastest(robot).tolist())
+    if robot.contacts is None:
+        return _states(most)(q, v, t)
+    return ContactRollout(q, v, t, told[..., 0], told[..., 1], most)
 
 
 def _require_contacts(robot: Robot, contact: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -321,9 +333,9 @@ class _RolloutOperator(Native):
         if _PARAMETERS in named:
             robot = with_values(robot, named.pop(_PARAMETERS).cpu().double().numpy())
         gains = [named.pop(x).cpu().numpy() if x in named else np.zeros(robot.nv) for x in ("kp", "kd")]
-        head = [dt, self._settings["smoothing"], 0.0, 0.0, 1.0]
+        head, effort = [dt, self._settings["smoothing"], 0.0, 0.0, 1.0], effort_limits(robot, self._settings["effort"])
         given: dict[str, Any] = {"goal" if x == "target" else x: y for x, y in named.items()}
-        given["numbers"] = np.concatenate([head, *(_one("gains", x, 1) for x in gains)])
+        given["numbers"] = np.concatenate([head, *(_one("gains", x, 1) for x in gains), effort])
         if self._certified:
             return self._touching_there(robot, given, gains, dt)
         how = self._settings["method"], self._settings["dynamics"]
@@ -380,12 +392,13 @@ class _RolloutOperator(Native):
     def _taker(self, robot: Robot, given: Mapping[str, Tensor], v: Tensor) -> tuple[Callable[..., Any], Any]:
         """Return the function that takes a step, and the impulses that the first one begins from."""
         how, dt = self._settings, given["dt"]
+        effort = effort_limits(robot, how["effort"])
         if robot.contacts is None:
-            steps = Steps(robot, how["method"], dt, how["dynamics"], how["smoothing"], None)
+            steps = Steps(robot, how["method"], dt, how["dynamics"], how["smoothing"], effort, None)
             return lambda q, v, pushes, *more: (*steps.step(q, v, *more), pushes, v[..., :0]), None
         some = (given.get(x) for x in ("contact_friction", "ground_height"))
         surface = torch.as_tensor(surfaces_elsewhere(robot, "rollout", *some), dtype=v.dtype)
-        contacts = ContactSteps(robot, dt, how["smoothing"], None, surface, torch.Tensor.detach)
+        contacts = ContactSteps(robot, dt, how["smoothing"], effort, None, surface, torch.Tensor.detach)
         first = given.get("contact_impulses", v.new_zeros((robot.contacts.blocks, 3)))
         return contacts.step, (first, torch.zeros_like(v))
 
