@@ -620,12 +620,12 @@ class Robot(
         slipping; `report.contacts` says what it can be held to.
 
         A run with a `checkpoint` file can be killed: calling the same again goes on where it was, with the same result.
-        The file knows the run by its robot, state, settings, forces and events: of functions their code, constants,
-        defaults and the numbers and arrays that they use from outside, of controllers their class and attributes.
-        Another run is refused. That a function has no memory of its own is up to you. `progress` is True for a
-        bar with the time left (plain lines in a log), or a function of the fraction done. Whatever ends a run before
-        its time (a state that is not finite, steps that become too small, Ctrl-C) is in `result.report` and a warning;
-        the motion so far is kept. Forces that are no Python functions run as machine code, unless `native` is False.
+        The file knows the run by its robot, state, settings, forces and events: functions and controllers by all that
+        they hold, or by a text `fingerprint` of your own. Another run is refused. That a function has no memory of its
+        own is up to you. `progress` is True for a bar with the time left (plain lines in a log), or a function of the
+        fraction done. Whatever ends a run before its time (a state that is not finite, steps that become too small,
+        Ctrl-C) is in `result.report` and a warning; the motion so far is kept. Forces that are no Python functions run
+        as machine code, unless `native` is False.
 
         A robot with sets of parameters returns an array of results of its `batch_shape`; states and constant forces
         with this leading shape are those of each set. They run one after the other; `Ensemble` runs them on all cores.

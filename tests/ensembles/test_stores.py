@@ -165,3 +165,56 @@ def test_arrays_have_units_and_labels(tmp_path: Path) -> None:
     assert all(stored[x].attrs == here[x].attrs for x in here.variables)
     pendulum = on.Ensemble(on.load("double-pendulum"), members=4, steps=4).run().to_xarray()
     assert pendulum.q_final.attrs["units"] == "rad" and pendulum.v_final.attrs["units"] == "rad/s"
+
+
+class Policy:
+    """A policy that holds something, and computes with one number in it."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __call__(self, q, v):
+        return -self.held["layers"][0] * v
+
+
+def test_results_of_another_policy_are_not_returned(tmp_path: Path):
+    def stored(gain: float):
+        return study(controller=Policy({"layers": [np.full(2, gain)]})).run(out=tmp_path / "x.parquet")
+
+    first = stored(1.0)
+    assert np.array_equal(stored(1.0)["tau"], first["tau"], equal_nan=True)
+    with pytest.raises(on.ArgumentError, match="another study: controller differ"):
+        stored(2.0)
+    policy = Policy({"layers": [np.ones(2)]})
+    again = study(controller=policy)
+    again.run(out=tmp_path / "y.parquet")
+    policy.held["layers"][0][1] = 3.0  # as an optimiser does, in place
+    with pytest.raises(on.ArgumentError, match="another study: controller differ"):
+        again.run(out=tmp_path / "y.parquet")
+
+
+def test_results_of_a_policy_that_cannot_be_compared_need_a_key(tmp_path: Path):
+    policy = Policy({"layers": [np.ones(2)], "file": memoryview(b"weights")})
+    policy.__deepcopy__ = lambda memo: policy
+    first = study(controller=policy).run(out=tmp_path / "x.parquet")
+    why = "its controller is .* not known, because 'file' of attribute 'held' of Policy is a memoryview"
+    with pytest.raises(on.ArgumentError, match=f"{why}.*attribute `fingerprint`"):
+        study(controller=policy).run(out=tmp_path / "x.parquet")
+    policy.fingerprint = "May"
+    for _ in range(2):
+        again = study(controller=policy).run(out=tmp_path / "y.parquet")
+        assert np.array_equal(again["tau"], first["tau"], equal_nan=True)
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[1]", b"PK\3\4 no archive", b"\xff\xfe", b'{"parts": {"dt": 3}}'])
+@pytest.mark.parametrize("name", ["study.json", "blocks-*.npz"])
+def test_damaged_journals_are_told(tmp_path: Path, name: str, damage: bytes):
+    made = study(keep=["final", on.keep.moments("energy_change")])
+    made.run(out=tmp_path / "x.parquet")
+    path = next(tmp_path.rglob(name))
+    path.write_bytes(damage)
+    with pytest.raises(on.ArgumentError, match=rf"{path.name}: the (description|journal) .*is damaged .*delete"):
+        made.run(out=tmp_path / "x.parquet")
+    path.rename(path.with_name(path.name.replace("00000", "00x00")))
+    with pytest.raises(on.ArgumentError, match=r"is damaged|was begun here"):
+        made.run(out=tmp_path / "x.parquet")

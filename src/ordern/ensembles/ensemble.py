@@ -8,6 +8,7 @@ import inspect
 import math
 import os
 import pickle
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from ..arguments import AnyArray, choice, positive, whole_number
 from ..errors import ArgumentError, unknown_name
 from ..model.checks import require_one_set
 from .distributions import Distribution
+from .journal import UNKNOWN
 from .keep import Kept, kept
 from .quantities import SAMPLINGS, Quantities, Quantity, quantity, required_members
 from .reductions import Reduction
@@ -207,21 +209,27 @@ class Ensemble:
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Fingerprints of everything that the results depend on, by name."""
-        from ..simulate.run.fingerprint import fingerprint
+        """Fingerprints of everything that the results depend on, by name; `renew` them before a run.
 
-        robot = f"{self.robot.digest} {self.robot.loop_digest} {self.robot.snap} {self.robot.lower} {self.robot.upper}"
+        A part whose content cannot be known has a text of its own that begins with `UNKNOWN` and says why.
+        """
         plain = {
-            **{"robot": robot, "members": self.members, "steps": self.steps, "dt": self.dt, "until": self.until},
+            **{"members": self.members, "steps": self.steps, "dt": self.dt, "until": self.until},
             **{"seed": self.seed, "sampling": self.sampling, "block": self.block, "target": self.target},
             "time_limit": self.time_limit,
         }
         found = {name: str(x) for name, x in plain.items()}
-        found |= {name: _print(x.given, fingerprint) for name, x in self.quantities.items()}
-        found["controller"] = fingerprint(self.controller)
-        found["settings"] = _print(tuple(sorted(self.settings.items())), fingerprint)
-        found["keep"] = _print([x.key for x in self.kept] + [x.key for x in self.reductions], fingerprint)
+        found["robot"] = _print(self.robot)
+        found |= {name: _print(x.given) for name, x in self.quantities.items()}
+        found["controller"] = _print(self.controller)
+        found["settings"] = _print(tuple(sorted(self.settings.items())))
+        found["keep"] = _print([x.key for x in self.kept] + [x.key for x in self.reductions])
         return found
+
+    def renew(self) -> None:
+        """Forget the fingerprints: what the controller holds, such as weights, may have changed since."""
+        for name in ("parts", "key"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def key(self) -> str:
@@ -410,13 +418,19 @@ def _shape_of(field: str, given: Any) -> tuple[int, ...]:
     return _SHAPES.get(field, ())
 
 
-def _print(x: Any, fingerprint: Callable[[Any], str]) -> str:
-    """Return the fingerprint of a value; of a distribution, that of its kind and numbers."""
-    if isinstance(x, Distribution):
-        return fingerprint((type(x).__name__, *x.words))
-    if isinstance(x, (tuple, list)):
-        return hashlib.sha256("\0".join(_print(y, fingerprint) for y in x).encode()).hexdigest()
-    return fingerprint(x)
+def _print(x: Any) -> str:
+    """Return the fingerprint of a value, or a text that no other value has, with the reason, if there is none."""
+    from ..simulate.run.fingerprint import Unknown, fingerprint
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, Distribution):  # its kind and numbers
+            return (type(x).__name__, *x.words)
+        return [plain(y) for y in x] if isinstance(x, (tuple, list)) else x
+
+    try:
+        return fingerprint(plain(x))
+    except Unknown as e:
+        return f"{UNKNOWN} {uuid.uuid4().hex}: {e}"
 
 
 def _coordinates(robot: Robot, which: str) -> list[str]:

@@ -55,11 +55,12 @@ class Estimate:
 
 def estimate(study: Ensemble, store: Store) -> Estimate:
     """Return the cost of an ensemble, by running some of its members; less what is done of it in a store."""
+    study.renew()
     with compiling_for(study.target):
         done = 0
         if store.journal is not None and store.exists():
             store.journal.require(store.path, study.parts | dict(store.kind))
-            done = len(store.journal.done(study.key))
+            done = len(store.journal.done(study.key, study.blocks))
         columns = columns_of(study)
         run_block(study, 0, 1)  # loads or compiles the code of all that is kept, once for all members
         most = min(study.block, study.members)

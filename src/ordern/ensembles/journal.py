@@ -9,8 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
+import struct
 import uuid
-from collections.abc import Iterable
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +23,14 @@ import numpy as np
 from ..errors import ArgumentError
 from .work import Block
 
-__all__ = ["Journal", "flush", "read_states", "write_atomically"]
+__all__ = ["UNKNOWN", "Journal", "flush", "read_states", "write_atomically"]
 
 _STUDY = "study.json"
+UNKNOWN = "unknown"
+"""The first word of the fingerprint of something whose content cannot be compared; the reason follows a colon."""
+_BLOCKS = re.compile(r"blocks-(\d{9,})-(\d{9,})-[0-9a-f]{16}\.npz")
+_DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile, zlib.error, struct.error)
+"""What reading a damaged file raises."""
 
 
 class Journal:
@@ -41,9 +50,9 @@ class Journal:
             self.clean(results)
             if stored:
                 return True
-        for old in self.folder.glob("*"):
-            old.unlink()  # of results that were deleted
         try:
+            for old in self.folder.glob("*"):
+                old.unlink()  # of results that were deleted
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(path, json.dumps({"parts": parts, **about}, indent=1).encode())
         except OSError as e:
@@ -55,14 +64,38 @@ class Journal:
         path = self.folder / _STUDY
         if not path.exists():
             raise ArgumentError(f"{results} exists, and is not an ensemble that was begun here; give another `out`")
-        stored = json.loads(path.read_text())
-        before = stored.get("parts", {})
+        stored = self._description(path)
+        before = stored["parts"]
         differ = sorted(name for name in {*before, *parts} if before.get(name) != parts.get(name))
+        unknown = next((name for name in differ if _reason(parts.get(name)) or _reason(before.get(name))), None)
+        if unknown is not None:
+            from ..simulate.run.fingerprint import ADVICE
+
+            why = _reason(parts.get(unknown)) or _reason(before.get(unknown))
+            raise ArgumentError(
+                f"{results} holds results that cannot be continued: whether its {unknown} is that of this study is not "
+                f"known, because {why}. Next time, {ADVICE}. Now, give another `out`, or delete that one"
+            )
         if differ:
             raise ArgumentError(
                 f"{results} holds the results of another study: {', '.join(differ)} differ. Give another "
                 "`out`, or delete that one"
             )
+        found: dict[str, Any] = stored
+        return found
+
+    def _description(self, path: Path) -> dict[str, Any]:
+        """Return the description of a study in its file."""
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            parts = stored["parts"]
+            if not isinstance(parts, dict) or not all(isinstance(x, str) for x in parts.values()):
+                raise ValueError("its parts are no texts")
+        except (*_DAMAGE, RecursionError) as e:
+            raise ArgumentError(
+                f"{path}: the description of the study is damaged ({_words(e)}); delete the results and {self.folder} "
+                "to begin anew, or restore them from a copy"
+            ) from None
         found: dict[str, Any] = stored
         return found
 
@@ -99,32 +132,59 @@ class Journal:
             os.fsync(file.fileno())
         partial.replace(path)
 
-    def done(self, key: str) -> dict[int, Path]:
-        """Return the file of each block that is done."""
+    def done(self, key: str, blocks: int) -> dict[int, Path]:
+        """Return the file of each block that is done; a study has so many `blocks`."""
         found: dict[int, Path] = {}
         for path in sorted(self.folder.glob(f"blocks-*-{key[:16]}.npz")):
-            _, start, stop, _ = path.name.split("-")
-            found |= dict.fromkeys(range(int(start), int(stop)), path)
+            name = _BLOCKS.fullmatch(path.name)
+            start, stop = (int(name[1]), int(name[2])) if name else (0, 0)
+            if not start < stop <= blocks:
+                raise _damaged(path, "its name")
+            found |= dict.fromkeys(range(start, stop), path)
         return found
 
-    def failures(self, key: str) -> dict[int, str]:
+    def failures(self, key: str, blocks: int) -> dict[int, str]:
         """Return why members failed."""
         found: dict[int, str] = {}
-        for path in dict.fromkeys(self.done(key).values()):
-            with np.load(path) as file:
-                found |= dict(json.loads(str(file["failures"])))
+        for path in dict.fromkeys(self.done(key, blocks).values()):
+            try:
+                with path.open("rb") as raw, np.load(raw) as file:
+                    found |= {int(k): str(why) for k, why in json.loads(str(file["failures"]))}
+            except _DAMAGE as e:
+                raise _damaged(path, _words(e)) from None
         return found
 
 
-def read_states(path: Path) -> dict[int, dict[str, dict[str, Any]]]:
-    """Return the states of reductions of each block in a file of the journal."""
+def read_states(path: Path, block: int, names: Collection[str]) -> dict[int, dict[str, dict[str, Any]]]:
+    """Return the states of reductions of each block in a file of the journal, of which `block` is one."""
     states: dict[int, dict[str, dict[str, Any]]] = {}
-    with np.load(path) as file:
-        for entry in file.files:
-            if entry != "failures":
-                number, name, field = entry.split("/")
-                states.setdefault(int(number), {}).setdefault(name, {})[field] = file[entry]
+    try:
+        with path.open("rb") as raw, np.load(raw) as file:
+            for entry in file.files:
+                if entry != "failures":
+                    number, name, field = entry.split("/")
+                    states.setdefault(int(number), {}).setdefault(name, {})[field] = file[entry]
+    except _DAMAGE as e:
+        raise _damaged(path, _words(e)) from None
+    if block not in states or any(set(found) != set(names) for found in states.values()):
+        raise _damaged(path, "states are missing")
     return states
+
+
+def _damaged(path: Path, why: str) -> ArgumentError:
+    return ArgumentError(
+        f"{path}: the journal of the ensemble is damaged ({why}); delete this file to run its blocks again"
+    )
+
+
+def _words(e: BaseException) -> str:
+    return str(e).partition("\n")[0] or type(e).__name__
+
+
+def _reason(part: str | None) -> str:
+    """Return why a part of a study has no fingerprint; nothing if it has one."""
+    head, _, why = (part or "").partition(": ")
+    return why if head.startswith(f"{UNKNOWN} ") else ""
 
 
 def write_atomically(path: Path, content: bytes) -> None:

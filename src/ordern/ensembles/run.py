@@ -48,6 +48,7 @@ def run(
     shard = positive(shard, "Ensemble.run: `shard`")
     workers = None if workers is None else whole_number(workers, "Ensemble.run: `workers`", 1)
     store, table = place
+    study.renew()
     device = _device(study, engine)
     with compiling_for(study.target), computing_on(device, "Ensemble.run"):
         target, columns = host_text(), columns_of(study)
@@ -132,9 +133,9 @@ class _Runner:
         """Files of the journal with the states of blocks that an earlier run did."""
         self._failures: dict[int, str] = {}
         if store.journal is not None:
-            self._stored = store.journal.done(study.key)
+            self._stored = store.journal.done(study.key, study.blocks)
             self._done[list(self._stored)] = True
-            self._failures = store.journal.failures(study.key)
+            self._failures = store.journal.failures(study.key, study.blocks)
         self._blocks_per_shard = 1
         self.earlier = self._members()
         """The number of members that earlier runs did."""
@@ -187,7 +188,8 @@ class _Runner:
         """Merge the states of blocks up to a number, as far as they are done."""
         while self._upto < count and self._done[self._upto]:
             if self._upto not in self._states and self._study.reductions:
-                self._states |= read_states(self._stored[self._upto])
+                names = {x.name for x in self._study.reductions}
+                self._states |= read_states(self._stored[self._upto], self._upto, names)
             states = self._states.pop(self._upto, {})
             for x in self._study.reductions:
                 old = self._merged.get(x.name)

@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from .events import Event
 from .integrators.explicit import Explicit
 from .integrators.integrator import Integrator
-from .run.fingerprint import fingerprint
+from .run.fingerprint import recognizable
 from .run.lengths import LEAST_TIME, require_reachable
 from .switches import Switch
 
@@ -90,8 +90,9 @@ def run_key(
         if isinstance(x, Switch):
             return f"switch {x} {x.at} {x.tolerance} {x.once} {text(x.when)}"
         if isinstance(x, Event):
-            effect = "" if x.effect is None else fingerprint(x.effect)
-            return f"event {x.name} {x.direction} {x.terminal} {fingerprint(x.function)} {effect}"
+            effect = "" if x.effect is None else recognizable("events", x.effect)
+            function = recognizable("events", x.function)
+            return f"event {x.name} {x.direction} {x.terminal} {function} {effect}"
         return repr(x)
 
     robot = problem.robot

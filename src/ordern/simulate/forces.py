@@ -21,7 +21,7 @@ from ..records import dataclass
 from .exchange import read_only
 from .integrators.integrator import StepFailedError
 from .run.endings import Ending
-from .run.fingerprint import fingerprint
+from .run.fingerprint import recognizable
 from .run.saved import Saved
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ class Function(Applied):
     def key(self) -> str:
         """Its code and the data that it uses, and the series that it adds to a result."""
         tracking = self.tracking()
-        return " ".join(["function", fingerprint(self.function), *(tracking.shapes if tracking else ())])
+        return " ".join(["function", recognizable("tau", self.function), *(tracking.shapes if tracking else ())])
 
 
 def applied(robot: Robot, tau: Any) -> Applied:
@@ -397,7 +397,7 @@ class External:
     def key(self) -> str:
         """Identify the forces in a checkpoint."""
         if self.table is None:
-            return "none" if self.absent else f"function {fingerprint(self.given)}"
+            return "none" if self.absent else "function " + recognizable("external", self.given)
         return f"{_digest(self.table.t, self.table.values)} {self.table.hold}"
 
 

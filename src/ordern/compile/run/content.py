@@ -67,8 +67,10 @@ class Definition:
     """The content of functions, classes and objects that a traced definition is made of."""
 
     def __init__(self) -> None:
-        self.seen: dict[int, tuple[int, Any]] = {}
-        """Objects that were met before: a number for each, and the object itself, so that its id is not used again."""
+        self._found: dict[int, tuple[str, Any]] = {}
+        """Digests of objects that were met before, and the objects themselves, so that no id is used again."""
+        self._open: dict[int, int] = {}
+        """Objects whose content is being written down, and how deep they are."""
         self.where: list[str] = []
 
     def digest(self, *things: Any) -> str:
@@ -84,12 +86,18 @@ class Definition:
         kind = type(x)
         if kind in _PLAIN or (isinstance(x, np.generic) and kind.__module__ == "numpy"):
             return [kind.__name__, repr(x)]
-        if id(x) in self.seen:
-            return ["again", self.seen[id(x)][0]]
-        self.seen[id(x)] = (len(self.seen), x)
+        if id(x) in self._found:
+            return self._found[id(x)][0]
+        if id(x) in self._open:
+            return ["around", len(self._open) - self._open[id(x)]]
+        self._open[id(x)] = len(self._open)
         self.where.append(where)
-        found = self.compound(x)
-        self.where.pop()
+        try:
+            found = hashlib.sha256(repr(self.compound(x)).encode()).hexdigest()
+        finally:
+            del self._open[id(x)]
+        self.where.pop()  # kept if there is an error, whose text it is
+        self._found[id(x)] = (found, x)
         return found
 
     def unknown(self, x: Any) -> Unknown:
