@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,21 @@ def test_code_runs(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     for line, code in blocks(page):
         # as many empty lines before it as the page has, so that an error points to the right one
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+
+
+@pytest.mark.slow
+def test_depths_on_the_page_are_those_of_its_code() -> None:
+    """The code of the page prints depths of shorter chains; its table begins with eight links."""
+    page = ROOT / "docs" / "kalman_scan.md"
+    rows = re.findall(
+        r"^\| (articulated-body|kalman-scan|divide-and-conquer) \| (\d+) \|", page.read_text("utf-8"), re.M
+    )
+    names: dict[str, Any] = {}
+    for _, code in blocks(page):
+        exec(code.replace("for n in (2, 4):", "for n in ():"), names)
+    arm = names["chain"](8, seed=1).build()
+    assert len(rows) == 3
+    assert {name: int(depth) for name, depth in rows} == {name: names["depth_of"](arm, name) for name, _ in rows}
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.name)
