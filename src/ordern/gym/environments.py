@@ -33,10 +33,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     steps. A control step is `hold` steps of `dt` seconds by `robot.rollout`, in machine code, whose other settings are
     passed on.
 
-    Actions are between -1 and 1, one for each motor, times `scale`: the effort limits of the joints unless given. Or
-    `forces(q, v, actions)` returns joint forces of shape (num_envs, nv). Or actions move the positions to which the
-    springs of `feedback=(kp, kd, target)` pull: by `goals` rad or m at action 1, a number or one for each motor.
-    Springs and dampers act in each step, implicitly for robots with contacts.
+    Actions are between -1 and 1, one for each motor, times `scale`: the effort limits of the joints unless given. For a
+    robot of an MJCF file they are its actuators, in the order of the file, with the signs of their gears and within
+    their ranges. Or `forces(q, v, actions)` returns joint forces of shape (num_envs, nv). Or actions move the positions
+    to which the springs of `feedback=(kp, kd, target)` pull: by `goals` rad or m at action 1, a number or one for each
+    motor. Springs and dampers act in each step, implicitly for robots with contacts.
 
     `starts` and `parameters` are as for `on.Ensemble`, and are drawn anew for each episode. An environment whose state
     becomes infinite is terminated. Of robots with contacts, `infos["uncertified"]` is True where a step cannot be
@@ -178,7 +179,8 @@ class Env(gymnasium.Env):  # type: ignore[misc]
 def _spaces(world: World) -> tuple[Any, Any]:
     count = world.observed().shape[1]  # the first state may be one that no episode sees
     box = gymnasium.spaces.Box
-    actions = box(-1.0, 1.0, (world.actions,), np.float32)
+    low, high = (x.astype(np.float32) for x in world.ranges)
+    actions = box(low, high, (world.actions,), np.float32)
     return box(-np.inf, np.inf, (count,), world.dtype.type), actions
 
 

@@ -16,6 +16,7 @@ from ..ensembles.ensemble import parameter_quantities, require_one_robot, start_
 from ..ensembles.quantities import Quantities, Quantity, variant
 from ..errors import ArgumentError, ModelError, unknown_name
 from ..model.variation import with_values
+from .motors import Motors
 from .springs import Springs
 
 if TYPE_CHECKING:
@@ -69,16 +70,13 @@ class World:
         self.hold, self.length = whole_number(hold, "gym: `hold`", 1), whole_number(length, "gym: `length`", 1)
         self._settings = settings
         self._forces = forces
-        self._motors: NDArray[np.int64] = np.arange(robot.nv)
-        self._scale: AnyArray = np.ones(robot.nv)
         self._springs: Springs | None = None
+        self._motors: Motors | None = None
+        effort = settings.get("effort", "clip")
         if goals is not None:
-            effort = settings.get("effort", "clip")
             self._springs = Springs(robot, goals, settings.get("feedback"), scale, forces, effort)
-        if self._springs is not None:
-            self._motors = self._springs.freedoms
         elif forces is None:
-            self._motors, self._scale = _motors(robot, scale)
+            self._motors = Motors(robot, scale, effort)
         self._given: dict[str, Quantity] = {x.name: x for x in start_quantities(robot, starts)}
         varied = parameter_quantities(parameters)
         self._given |= {x.name: x for x in varied}
@@ -116,8 +114,16 @@ class World:
 
     @property
     def actions(self) -> int:
-        """The number of actions: one for each motor."""
-        return len(self._motors)
+        """The number of actions: one for each motor; one for each degree of freedom with `forces`."""
+        return len(self.ranges[0])
+
+    @property
+    def ranges(self) -> tuple[AnyArray, AnyArray]:
+        """The least and the largest actions."""
+        if self._motors is not None:
+            return self._motors.low, self._motors.high
+        high = np.ones(self.robot.nv if self._springs is None else len(self._springs.freedoms))
+        return -high, high
 
     def seed(self, seeds: Mapping[int, int]) -> None:
         """Give some environments, by their numbers, new seeds: their episodes are counted anew."""
@@ -200,7 +206,8 @@ class World:
         """Move all environments but the frozen ones by a control step; return rewards, and which ended how."""
         tau, springs = np.zeros((self.count, self.robot.nv)), dict[str, Any]()
         if self._springs is not None:
-            springs = {"feedback": self._springs.feedback(np.clip(np.asarray(actions, float), -1.0, 1.0))}
+            kp, kd, target = self._springs.feedback(np.clip(np.asarray(actions, float), -1.0, 1.0))
+            springs = {"feedback": (kp, kd, target[:, None])}  # constant in time, whatever the number of environments
         elif self._forces is not None:
             found = np.asarray(self._forces(self.q, self.v, np.asarray(actions, float)))
             if found.shape != tau.shape or found.dtype.kind not in "biuf":
@@ -208,8 +215,8 @@ class World:
                     f"gym: `forces` returned {found.dtype} {found.shape}; give joint forces of shape {tau.shape}"
                 )
             tau[:] = found
-        else:
-            tau[:, self._motors] = np.clip(np.asarray(actions, float), -1.0, 1.0) * self._scale
+        elif self._motors is not None:
+            tau = self._motors.forces(np.asarray(actions, float))
         touching = {"contact_impulses": self._impulses} if self.robot.contacts is not None else {}
         settings = {**self._settings, **springs, **touching, "every": self.hold}
         run = self.moving.rollout(self.q, self.v, tau[:, None], self.hold, self.dt, **settings)
@@ -224,7 +231,7 @@ class World:
             self.uncertified = run.uncertified[:, -1] & ~frozen
         self.steps[~frozen] += 1
         if self._springs is not None:
-            tau = self._springs.forces(self.q, self.v, springs["feedback"][2])
+            tau = self._springs.forces(self.q, self.v, springs["feedback"][2][:, 0])
         rewards = self._each("reward", self._reward(self.q, self.v, tau), float)
         bad = ~(np.isfinite(rewards) | keep)
         if bad.any():
@@ -305,29 +312,3 @@ def _floating(dtype: Any) -> np.dtype[Any]:
 def _states(q: AnyArray, v: AnyArray) -> AnyArray:
     """Return positions and velocities: the usual observation."""
     return np.concatenate([q, v], axis=-1)
-
-
-def _motors(robot: Robot, scale: Any) -> tuple[NDArray[np.int64], AnyArray]:
-    """Return the freedoms that have motors, and the forces at action 1: given, or the effort limits."""
-    freedoms: list[int] = []
-    limits: list[float] = []
-    for name in robot.actuated:
-        c = robot.joint(name)
-        freedoms += range(c.v.start, c.v.stop)
-        limits += c.effort_limit
-    if not freedoms:
-        raise ArgumentError(f"gym: {robot.name!r} has no motors; name them in the builder, or give `forces`")
-    if scale is None:
-        if not np.isfinite(limits).all():
-            first = next(name for name in robot.actuated if not np.isfinite(robot.joint(name).effort_limit).all())
-            raise ArgumentError(
-                f"gym: joint {first!r} has no effort limit, so that the force at action 1 is not known: give `scale`"
-            )
-        return np.array(freedoms), np.array(limits)
-    try:
-        forces = np.broadcast_to(np.asarray(scale, float), (len(freedoms),))
-    except (TypeError, ValueError):
-        raise ArgumentError(f"gym: `scale` must be a number, or {len(freedoms)} of them, not {scale!r}") from None
-    if not (np.isfinite(forces).all() and (forces > 0.0).all()):
-        raise ArgumentError(f"gym: `scale` must be above zero, not {scale!r}")
-    return np.array(freedoms), forces
