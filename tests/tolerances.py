@@ -303,6 +303,9 @@ C_CODE = {"float64": 2e-13, "float32": 1e-4}
 products differ by one rounding each. On the small trees that is seen at 1e-15 (6e-7 in single precision), on a chain of
 300 links at 4e-15 (8e-6)."""
 
+JOINT_LAW = 1e-12
+"""Positions, in rad or m, of joints at their limits or held by dry friction, whose row is solved exactly: rounding of
+some hundred steps, and of gaps divided by steps of 1 ms."""
 CONTACT_DERIVATIVE = 1e-8
 """Derivatives of steps with contacts against differences with 50 digits, relative to the largest of a state. Impulses
 are solved to 1e-14 m/s, and the matrices of contacts have condition numbers of up to 1e5."""

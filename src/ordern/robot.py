@@ -806,9 +806,10 @@ class Robot(
 
         `impulses` (..., contacts, 3) and `stops` (..., nv) are those from which the solver starts, best the ones of the
         step before. `friction` and `height` of the ground are numbers, or have one for each contact, (..., contacts).
-        Passive forces of the joints are not part of it, but their damping is implicit: add `passive_force` to `tau`, as
-        `rollout` does. `robot.vjp("contact_step", ...)` and the like come from the equations of the contacts, not from
-        the iterations of the solver: they are exact where no contact is about to part, stick or slip.
+        Dry friction of the joints is part of it, and their damping is implicit. Add other passive forces to `tau`, as
+        `rollout` does: `passive_force(q, v, smoothing=np.inf)` has damping and springs without dry friction.
+        `robot.vjp("contact_step", ...)` and the like come from the equations of the contacts, not from the iterations
+        of the solver: they are exact where no contact is about to part, stick or slip.
 
         >>> import ordern as on
         >>> ball = on.Builder("ball")

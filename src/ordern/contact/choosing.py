@@ -115,10 +115,13 @@ def _require_steps(model: Model) -> None:
 
 
 def _limited(model: Model) -> Iterable[int]:
-    """Return the bodies whose joints have one coordinate with limits."""
-    for k, c in enumerate(model.joints):
-        if c.mimic is None and (c.type.nq, c.type.nv) == (1, 1) and np.isfinite([*c.lower, *c.upper]).any():
-            yield k
+    """Return the bodies whose joints have one coordinate with limits: their own, or those of joints that follow."""
+    has_limits = {
+        k if c.mimic is None else c.mimic.joint
+        for k, c in enumerate(model.joints)
+        if (c.type.nq, c.type.nv) == (1, 1) and np.isfinite([*c.lower, *c.upper]).any()
+    }
+    yield from sorted(has_limits)
 
 
 # the ground --------------------------------------------------------------------------------------------------------

@@ -28,11 +28,11 @@ class ContactStep(NamedTuple):
     """Impulses of contacts in N s, (..., contacts, 3): two directions along the surface, then the normal. Behind them
     is a row of moments about these axes, in N m s, for each contact with torsional or rolling friction."""
     stops: Any
-    """Impulses of joint limits, (..., nv)."""
+    """Impulses of limits and dry friction of joints, (..., nv), along v."""
     residual: Any
     """The largest residual of the contact law in m/s, (...)."""
     penetration: Any
-    """The deepest penetration before the step in m, (...)."""
+    """The deepest penetration before the step in m, or violation of a joint limit after it in rad or m, (...)."""
     work: Any
     """The work of all impulses in J, (...)."""
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..joints import Placement
 from ..records import dataclass
+from .parameter_fields import starts
 
-__all__ = ["SOLIDS", "Contacts", "Ground", "ModelContact", "Solid"]
+if TYPE_CHECKING:
+    from .model import Model
+
+__all__ = ["SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
 
 SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3, "cylinder": 2, "ellipsoid": 3, "hull": 0}
 """The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
@@ -167,7 +171,7 @@ class Contacts:
     ground: Ground | None
     pairs: tuple[ModelContact, ...]
     limited: tuple[int, ...] = ()
-    """The bodies whose joints stop at their limits, solved for together with the contacts."""
+    """The bodies whose joints stop at their limits, or at those of joints that follow them, in steps with contacts."""
     sweeps: int = 10
     """Iterations of the solver in a step."""
     push: float = 0.2
@@ -218,6 +222,28 @@ class Contacts:
         solids = [(c.first, c.second, c.torsional, c.rolling, c.part, c.convex) for c in self.pairs]
         numbers = self.push, self.fastest_push, self.bounces, self.settled, self.smooth
         return repr((axes, solids, self.limited, self.sweeps, *numbers))
+
+
+def stop_places(model: Model, limited: Iterable[int]) -> list[tuple[int, int, bool]]:
+    """Return body and freedom of each joint that steps solve for, and whether it has dry friction: its own, or that of
+    joints that follow it."""
+    varied, found = model.variation, []
+    masks = {} if varied is None else varied.masks
+    begin = starts(model, "joint_friction") if "joint_friction" in masks else ()
+
+    def dry(k: int, d: int) -> bool:
+        return bool(model.joints[k].friction[d]) or (bool(begin) and bool(masks["joint_friction"][begin[k] + d]))
+
+    stopping = set(limited)
+    for k, c in enumerate(model.joints):
+        if c.mimic is not None:
+            continue
+        same = [k, *(j for j, other in enumerate(model.joints) if other.mimic and other.mimic.joint == k)]
+        for d in range(c.type.nv):
+            rubs = any(dry(j, d) for j in same)
+            if rubs or k in stopping:
+                found.append((k, d, rubs))
+    return found
 
 
 def number(x: object, what: str) -> float:

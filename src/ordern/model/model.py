@@ -164,6 +164,21 @@ class Model:
         return any(c.is_passive for c in self.joints) or any(b.drags for b in self.bodies)
 
     @cached_property
+    def has_step_passive(self) -> bool:
+        """True if passive forces act in steps with contacts, which solve for dry friction of the tree's joints."""
+        if self.variation is not None and self.variation.varies("damping", "stiffness"):
+            return True
+        springs = any(any((*c.damping, *c.stiffness)) for c in self.joints) or any(b.drags for b in self.bodies)
+        return springs or any(x.is_passive for x in self.loops if x.active)
+
+    @cached_property
+    def has_stops(self) -> bool:
+        """True if steps with contacts solve for impulses of joints: of those with limits there, or dry friction."""
+        from .contacts import stop_places  # most robots have no contacts
+
+        return self.contacts is not None and bool(stop_places(self, self.contacts.limited))
+
+    @cached_property
     def independent(self) -> tuple[ModelJoint, ...]:
         """The joints that follow no other."""
         return tuple(c for c in self.joints if c.mimic is None)

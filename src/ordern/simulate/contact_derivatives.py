@@ -144,8 +144,8 @@ class _Motion:
     def forces(self, x: _State, now: Mapping[str, AnyArray]) -> tuple[AnyArray, ...]:
         """Return all joint forces; those of feedback on their own if they have limits."""
         total = now["tau"]
-        if self.robot.has_passive:
-            total = total + self.ask("passive_force", x.q, x.v, self.smoothing)
+        if self.robot.has_step_passive:
+            total = total + self.ask("step_passive_force", x.q, x.v, self.smoothing)
         if "external" in now:
             total = total + self.ask("external_force", x.q, now["external"])
         if "goal" not in now:
@@ -263,8 +263,8 @@ class _Back:
         self.drag += drag
         self.surfaces += surface.reshape(self.surfaces.shape)
         self._give("tau", step, force)
-        if m.robot.has_passive:
-            by_q, by_v = self.pull("passive_force", (nq, nv), x.q, x.v, m.smoothing, force)
+        if m.robot.has_step_passive:
+            by_q, by_v = self.pull("step_passive_force", (nq, nv), x.q, x.v, m.smoothing, force)
             q, v = q + by_q, v + by_v
         if "external" in now:
             size = self.timed["external"].shape[-1]
@@ -378,8 +378,8 @@ class _Moving:
         m, now = self.motion, self.motion.now(step)
         nq, nv = m.robot.nq, m.robot.nv
         force, fed = self._row("tau", step, np.zeros(nv, m.dtype)), tuple[AnyArray, ...]()
-        if m.robot.has_passive:
-            force = force + self.push("passive_force", x.q, x.v, m.smoothing, dq, dv)
+        if m.robot.has_step_passive:
+            force = force + self.push("step_passive_force", x.q, x.v, m.smoothing, dq, dv)
         if "external" in now:
             loads = self._row("external", step, np.zeros(now["external"].shape[-2:], m.dtype))
             force = force + self.push("external_force", x.q, now["external"], dq, loads)

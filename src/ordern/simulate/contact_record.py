@@ -56,7 +56,9 @@ class Certificate:
 
     Where a loop opens faster than that, it is this rate, in m/s or rad/s."""
     penetration: AnyArray
-    """The deepest penetration at the start of a step, in m; the largest opening of a loop at its end, if larger."""
+    """The deepest penetration at the start of a step, in m.
+
+    If larger, the largest opening of a loop or violation of a joint limit at its end, in m or rad."""
     work: AnyArray
     """The work of all impulses, in J: negative, as friction and impacts take energy, but for the pushing apart."""
 
@@ -87,7 +89,7 @@ class ContactRecord:
         assert contacts is not None
         self._nc, self.names = len(contacts.pairs), tuple(c.name for c in contacts.pairs)
         self._turning, self._blocks = contacts.turning, contacts.blocks
-        width = 3 * self._blocks + (robot.nv if contacts.limited else 0)
+        width = 3 * self._blocks + (robot.nv if robot.has_stops else 0)
         self._batch, self.dt = p.batch, p.dt
         self.pushes = np.zeros((p.count, p.rows, width), p.dtype)
         self.certificates = np.zeros((p.count, p.rows, 3), p.dtype)

@@ -99,7 +99,7 @@ class Rollout:
 
     @property
     def stop_impulses(self) -> AnyArray | None:
-        """Impulses of joint limits in the same step, (..., rows, nv), away from the limit; None without limits."""
+        """Impulses of joint limits and dry friction in the same step, (..., rows, nv), along v; None without both."""
         return self._contacts("stop_impulses").stops
 
     @property

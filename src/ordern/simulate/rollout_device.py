@@ -256,7 +256,7 @@ def _contact_sizes(robot: Robot) -> dict[str, int]:
     """Return the numbers that are stored of contacts, by name; none for a robot without."""
     if robot.contacts is None:
         return {}
-    stops = robot.nv if robot.contacts.limited else 0
+    stops = robot.nv if robot.has_stops else 0
     return {"pushes": core_size(robot, "contact_impulses"), "stops": stops, "certificate": 3}
 
 

@@ -97,8 +97,8 @@ class ContactSteps:
                 fed, present = (servo, self.effort), ("servo", "effort")
             else:
                 force = force + servo
-        if robot.has_passive:
-            force = force + robot.passive_force(q, v, self.smoothing, threads)
+        if robot.has_step_passive:
+            force = force + robot.kernel("step_passive_force")(q, v, self.smoothing, threads=threads)
         if external is not None:
             force = force + robot.kernel("external_force")(q, external, threads=threads)
         impulses, stops = map(self.constant, pushes)

@@ -14,7 +14,7 @@ and Orin 2000, sec. 3.4, eq. (21).
 from __future__ import annotations
 
 from ...model import Joints, Number, Output, Tree
-from ..configuration.passive import passive_force
+from ..configuration.passive import frictionless_force, passive_force
 from ..configuration.step import joint_by_joint
 from ..forward_dynamics.articulated_body import articulated_body
 from ..registry import Port, algorithm, question
@@ -22,11 +22,12 @@ from .constraints import loop_bias, loop_rate, loop_residual
 from .joints import loop_passive_force
 from .multipliers import DROP, by_multipliers, constrained
 
-__all__ = ["all_passive_force", "stabilised"]
+__all__ = ["all_passive_force", "stabilised", "step_passive_force"]
 
 _q, _v, _tau, _smoothing = Port("q", "q"), Port("v", "v"), Port("tau", "f"), Port("smoothing", "scalar")
 question("stabilised_dynamics", (_q, _v, _tau), "v", "multipliers", options=("alpha",), needs_inertia=True, loops=True)
 question("all_passive_force", (_q, _v, _smoothing), "f", "joint-by-joint", loops=True)
+question("step_passive_force", (_q, _v, _smoothing), "f", "joint-by-joint", loops=True)
 
 
 @by_multipliers("stabilised_dynamics", paper="Featherstone-Orin 2000, Baumgarte 1972")
@@ -45,3 +46,15 @@ def all_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> O
     """Return forces of dampers, friction and springs in the joints of the tree and in the joints that close loops."""
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
     return joint_by_joint(tree, "f", lambda i: tree_joints[i] + loop_joints[i])
+
+
+@algorithm("step_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
+def step_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
+    """Return the same but for dry friction of the tree's joints, for which steps with contacts solve."""
+    own = frictionless_force(tree, q, qd)
+    if not any(x.is_passive for x in tree.model.loops if x.active):
+        return own
+    out, loop_joints = tree.output("f"), loop_passive_force(tree, q, qd, smoothing)
+    for d in tree.freedoms():
+        out[d] = own[d] + loop_joints[d]
+    return out

@@ -10,6 +10,8 @@ Cost: order n.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...graph import Scalar, sqrt, where_less
 from ...model import Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
@@ -17,7 +19,7 @@ from ..fluid import drag_forces
 from ..registry import algorithm
 from .step import joint_by_joint
 
-__all__ = ["coulomb", "passive_force", "resistance"]
+__all__ = ["coulomb", "frictionless_force", "passive_force", "resistance"]
 
 _REST = 1e-36
 """The square of a velocity that counts as zero; single precision has smaller numbers, but they lose digits."""
@@ -37,10 +39,19 @@ def resistance(damping: Freedoms, friction: Freedoms, v: Freedoms, smoothing: Sc
 @algorithm("passive_force", "joint-by-joint", equations="-d v - f v / sqrt(v^2 + s^2) - k (q - rest)")
 def passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return the force on each joint of its damping, Coulomb friction and spring."""
+    return _opposed(tree, q, qd, lambda i: resistance(i.damping, i.friction, qd[i], smoothing[i]))
+
+
+def frictionless_force(tree: Tree, q: Joints, qd: Joints) -> Output:
+    """Return the force on each joint of its damping and spring, without dry friction."""
+    return _opposed(tree, q, qd, lambda i: i.damping * qd[i])
+
+
+def _opposed(tree: Tree, q: Joints, qd: Joints, resisting: Callable[[Index], Freedoms]) -> Output:
+    """Return the force on each joint of its spring, of drag, and against what resists it."""
 
     def force(i: Index) -> Freedoms:
-        stretch = i.joint.difference(i.rest, q[i])
-        return -(resistance(i.damping, i.friction, qd[i], smoothing[i]) + i.stiffness * stretch)
+        return -(resisting(i) + i.stiffness * i.joint.difference(i.rest, q[i]))
 
     if not tree.has_drag:
         return joint_by_joint(tree, "f", force)

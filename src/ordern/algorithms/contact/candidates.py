@@ -1,4 +1,4 @@
-"""Which contacts and stops may touch in a step, and their rows.
+"""Which contacts and limits of joints may touch in a step, and their rows.
 
 A contact with the normal velocity sigma_N closes too fast in a step if
 
@@ -9,10 +9,10 @@ is negative. It is near, and takes part in the problem, if r is less than
     1 m/s - 4 min(r over all contacts, 0)      for r at the start of the step
 
 by the velocities at the start or by those of the free motion: impulses change velocities by about as much as they stop,
-and where contacts only press, velocities stay about as they were. Stops are near below ten times as much, in rad/s: as
-if a contact had a lever of 0.1 m. Nothing is computed for the others (`Tree.when`). After the step, `missed` tests that
-none of them would have needed an impulse: otherwise its speed is part of the residual.
-"""
+and where contacts only press, velocities stay about as they were. Limits of joints are near below ten times as much, in
+rad/s: as if a contact had a lever of 0.1 m. Joints with dry friction always are. Nothing is computed for the others
+(`Tree.when`). After the step, `missed` tests that none of them would have needed an impulse: otherwise its speed is
+part of the residual."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from .geometry import Touch, plate, touch, with_moments
 from .plate import Point
 from .problem import Problem
 from .rows import Row, dense_rows, guarded
+from .stops import JointRow
 from .ties import Eliminated
 
 __all__ = ["Candidates"]
@@ -42,7 +43,9 @@ _GAIN = 4.0
 _FEW = 4
 """Up to so many rows, the whole matrix G takes less time than channels, though it is computed for all rows."""
 _LEVER = 0.1
-"""The lever, in m, by which speeds of stops are compared with those of contacts."""
+"""The lever, in m, by which speeds of joints are compared with those of contacts."""
+_NEVER = 1e10
+"""r of joints without limits."""
 
 
 Speed = Callable[[Joints, Any], Scalar]
@@ -50,7 +53,7 @@ Speed = Callable[[Joints, Any], Scalar]
 
 
 class Candidates:
-    """All contacts and stops of one step: how fast they close, and functions that make their rows."""
+    """All contacts and joints of one step: how fast they close, and functions that make their rows."""
 
     def __init__(self, tree: Tree, contacts: Contacts, gains: Gains, tied: Eliminated, h: Scalar) -> None:
         self._tree, self._contacts, self._gains, self._tied, self._h = tree, contacts, gains, tied, h
@@ -59,6 +62,9 @@ class Candidates:
         self._builders: list[Callable[[], Row]] = []
         self._after: list[Speed] = []
         """r of each row, from velocities after the step."""
+        self._always: list[bool] = []
+        """True for rows that are near whatever their r."""
+        self._contact_count = 0
         self._joints: Problem | None = None
         """The problem with channels at the joints, if the one that is solved has others."""
         self.depth: Scalar = 0.0
@@ -84,11 +90,15 @@ class Candidates:
                 return self._contact_row(members, here, (after, before), surfaces)
 
             self._add((speed(velocities[0], after), speed(velocities[1], before)), row, speed)
+        self._contact_count = len(self._builders)
 
-    def _add(self, speeds: tuple[Scalar, Scalar], row: Callable[[], Row], after: Speed) -> None:
+    def _add(
+        self, speeds: tuple[Scalar, Scalar], row: Callable[[], Row], after: Speed, *, always: bool = False
+    ) -> None:
         self._speeds.append(speeds)
         self._builders.append(row)
         self._after.append(after)
+        self._always.append(always)
 
     def _contact_row(
         self, members: Sequence[int], here: Sequence[Touch], V: tuple[Field[Motion], Field[Motion]],
@@ -128,7 +138,7 @@ class Candidates:
         return V
 
     def _walked(
-        self, n: int, loads: Sequence[tuple[Index, tuple[Force, ...]]], sides: dict[Any, Scalar]
+        self, n: int, loads: Sequence[tuple[Index, tuple[Force, ...]]], sides: dict[Any, Freedoms]
     ) -> Values[PerColumn]:
         """Return w = (1 - H psi K) J^T of n rows: forces on bodies, or numbers at joints, are passed on to the base.
 
@@ -141,29 +151,34 @@ class Candidates:
         for i, p in tree.inward():
             w[i] = tuple(S[i].T @ f for f in z[i].columns)
             if i.key in sides:
-                w[i] = tuple(x + Freedoms((sides[i.key],)) for x in w[i])
+                w[i] = tuple(x + sides[i.key] for x in w[i])
             z[p] += X[i].T @ Forces(tuple(f - G[i] @ x for f, x in zip(z[i].columns, w[i], strict=True)))
         return w
 
-    # ---- stops
+    # ---- joints
 
-    def add_stops(self, q: Joints, velocities: tuple[Joints, Joints], limits: tuple[Joints, Joints]) -> None:
-        """Add the joints with limits: a row for each, at the nearer limit."""
-        contacts = self._contacts
-        for at, k in enumerate(contacts.limited, 3 * contacts.blocks):
-            i = self._tree.index(k)
-            above, below = q[i][0] - limits[0][i][0], limits[1][i][0] - q[i][0]
-            side, gap = where_less(above, below, 1.0, -1.0), smaller(above, below)
+    def add_joints(
+        self, rows: Sequence[JointRow], q: Joints, velocities: tuple[Joints, Joints], limits: tuple[Joints, Joints]
+    ) -> None:
+        """Add the joints with limits or dry friction: a row for each."""
+        for at, one in enumerate(rows, 3 * self._contacts.blocks):
+            i, d = one.body, one.freedom
+            room = one.room(self._tree, q[i], (limits[0][i], limits[1][i])) if one.limited else None
 
-            def speed(v: Joints, _: Any, i: Index = i, side: Scalar = side, gap: Scalar = gap) -> Scalar:
-                return _LEVER * (side * v[i][0] + gap * (1.0 / self._h))
+            def speed(v: Joints, _: Any, i: Index = i, room: Any = room) -> Scalar:
+                if room is None:
+                    return _NEVER
+                u, (down, up) = v[i][0], room
+                return _LEVER * smaller(u + down * (1.0 / self._h), up * (1.0 / self._h) - u)
 
-            def row(i: Index = i, side: Scalar = side, gap: Scalar = gap, at: int = at) -> Row:
-                free, before = ((side * v[i][0],) for v in velocities)
-                link, freed = self._tied.linked(self._walked(1, (), {i.key: side}), free)
-                return Row.of(freed, before, [Point(at, self._bias(gap), gap, 0.0)], link, joint=i.key)
+            def row(one: JointRow = one, i: Index = i, d: int = d, at: int = at, room: Any = room) -> Row:
+                free, before = (v[i][d] for v in velocities)
+                unit = Freedoms(1.0 if k == d else 0.0 for k in range(i.joint.nv))
+                link, (freed,) = self._tied.linked(self._walked(1, (), {i.key: unit}), (free,))
+                bounds = () if room is None else (0.0 - self._bias(room[0]), self._bias(room[1]))
+                return Row.of_joint(freed, before, at, link, one.friction(self._h), *bounds)
 
-            self._add((speed(velocities[0], None), speed(velocities[1], None)), row, speed)
+            self._add((speed(velocities[0], None), speed(velocities[1], None)), row, speed, always=one.dry)
 
     # ---- the problem
 
@@ -173,7 +188,10 @@ class Candidates:
         near: list[Scalar] = [1.0] * len(self._speeds)
         if not contacts.smooth:  # smoothed contacts push at any distance
             limit = _MARGIN - _GAIN * _least([0.0, *(before for _, before in self._speeds)])
-            near = [where_less(limit, smaller(*speeds), 0.0, 1.0) for speeds in self._speeds]
+            near = [
+                1.0 if always else where_less(limit, smaller(*speeds), 0.0, 1.0)
+                for speeds, always in zip(self._speeds, self._always, strict=True)
+            ]
         if len(near) <= _FEW:
             self._joints = Problem(self._tree, [build() for build in self._builders], near, self._tied.channels)
             rows = dense_rows(self._joints.rows)
@@ -194,7 +212,7 @@ class Candidates:
         some: Scalar = 0.0
         for flag in near:
             some = larger(some, flag)
-        first = len(near) - len(self._contacts.limited)  # stops come after contacts
+        first = self._contact_count  # joints come after contacts
         residual = self._missed_of(near[:first], self._after[:first], self._body_velocities, some, moved, residual)
         return self._missed_of(near[first:], self._after[first:], None, some, moved, residual)
 
@@ -202,7 +220,7 @@ class Candidates:
         self, flags: Sequence[Scalar], speeds: Sequence[Speed], moves: Callable[[Joints], Field[Motion]] | None,
         some: Scalar, moved: Joints, residual: Scalar,
     ) -> Scalar:  # fmt: skip
-        """Return the residual with those of contacts or of stops, if some rows are near and some of these are far."""
+        """Return the residual with those of contacts or of joints, if some rows are near and some of these are far."""
         every: Scalar = 1.0
         for flag in flags:
             every = smaller(every, flag)

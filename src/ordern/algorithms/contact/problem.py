@@ -1,14 +1,14 @@
-"""The impulses of all contacts and stops of one step: block Gauss-Seidel, Newton's method on plates, the certificate.
+"""The impulses of all contacts and joints of one step: block Gauss-Seidel, Newton's method on plates, the certificate.
 
     u = free + G f,    f = sum of B_i^T p_i,    sigma_i = B_i u + (0, 0, bias_i)
 
-A row is a stop (one number), a contact (three) or a plate, a body with several points on the ground (six: see `plate`).
-A contact with torsional or rolling friction has six, too, and moments after the impulses of all contacts (`moments`).
-B_i is one for stops and contacts. G acts by way of channels (`rows`), and so is that of the rows which are near: others
-have no impulse, and nothing is computed for them.
+A row is a freedom of a joint (one number: see `stops`), a contact (three) or a plate, a body with several points on the
+ground (six: see `plate`). A contact with torsional or rolling friction has six, too, and moments after the impulses of
+all contacts (`moments`). B_i is one for joints and contacts. G acts by way of channels (`rows`), and so is that of the
+rows which are near: others have no impulse, and nothing is computed for them.
 
-A sweep solves for one point or stop after another, while the others stay. Once it is clear which of them slip, sweeps
-converge linearly: changes of impulses are d, q d, q^2 d ... with q near 1 where contacts and stops work against each
+A sweep solves for one point or joint after another, while the others stay. Once it is clear which of them slip, sweeps
+converge linearly: changes of impulses are d, q d, q^2 d ... with q near 1 where contacts and joints work against each
 other. So every fifth sweep goes on by q / (1 - q) times its change, with the q of the last two sweeps (Aitken). Plates
 with more than two points have fewer rows than unknowns, and sweeps alone converge slowly on them: steps of Newton's
 method follow, plate after plate.
@@ -26,7 +26,7 @@ from ...graph import Scalar, sqrt, where_less
 from ...model import ControlFlow
 from ...records import dataclass
 from ...spatial.linear import Vector3, dot
-from .cone import direction, larger, natural_residual, smaller, smooth_root, smoothly_solved, solved
+from .cone import direction, larger, natural_residual, smaller, smoothly_solved, solved
 from .moments import moment_residual, projected_moments, solved_with_moments
 from .plate import Numbers, Plate, Point, projected
 from .rows import Response, Row
@@ -121,6 +121,8 @@ class Problem:
         plates are far.
         """
         p, n = list(p), len(p)
+        if not self.rows:
+            return p, self.channels(p)
         for near, row in zip(self.near, self.rows, strict=True):
             for k in row.places:
                 p[k] = where_less(0.5, near, p[k], 0.0)
@@ -226,10 +228,10 @@ class Problem:
         zero: these may change for ever while its motion does not.
         """
         rate = 1.0 / (self.settled or 1.0) ** 2
-        if row.joint >= 0:
-            (point,), g = row.points, row.own[0][0]
-            new = self._stopped(p[point.at] - (u[0] + point.bias) / g, g)
-            return [new], [new - p[point.at]], [g * g * rate]
+        if row.stop is not None:
+            at, g = row.stop.at, row.stop.scale
+            new = row.stop.turned(u[0], p[at], self.smooth)
+            return [new], [new - p[at]], [g * g * rate]
         found: list[Scalar] = []
         weights: list[Scalar] = []
         f: list[Scalar] = [0.0] * len(row.free)
@@ -259,13 +261,6 @@ class Problem:
             return solved(response.own, response.inverse, point.mu, point.velocity(u), old)
         kappa = self.smooth * self.smooth / (_normal(point, response) + 1e-30)
         return smoothly_solved(response.own, point.mu, point.velocity(u), old, kappa)
-
-    def _stopped(self, z: Scalar, g: Scalar) -> Scalar:
-        """Return the impulse of a stop from z = p - sigma / g."""
-        if not self.smooth:
-            return larger(z, 0.0)
-        s = self.smooth / g
-        return smooth_root(0.0 - z, 1.0, s * s)
 
     # ---- plates
 
@@ -328,12 +323,11 @@ class Problem:
         s = self.channels(p)
         for row in self.rows:
             u = row.velocity(s)
-            if row.joint >= 0:
-                (point,), g = row.points, row.own[0][0]
-                k = point.at
-                found[k] = p[k] - self._stopped(p[k] - (u[0] + point.bias) / g, g)
+            if row.stop is not None:
+                k = row.stop.at
+                found[k] = p[k] - row.stop.turned(u[0], p[k], self.smooth)
                 directions[k] = {k: 1.0}
-            for point, response in zip(row.points, row.responses, strict=False):
+            for point, response in zip(row.points, row.responses, strict=True):
                 k = point.at
                 z, x, _ = self._projected(response, point, u, p)
                 found[k : k + 3] = [p[k] - x[0], p[k + 1] - x[1], p[k + 2] - x[2]]
@@ -360,10 +354,12 @@ class Problem:
                 u, f = row.velocity(s), row.impulse(p)
                 linear = linear + dot(f, [x + y for x, y in zip(row.free, row.before, strict=True)])
                 square = square + dot(f, [x - y for x, y in zip(u, row.free, strict=True)])
+                if row.stop is not None:
+                    residual = larger(residual, row.stop.residual(u[0], f[0], self.smooth))
+                    pushing = pushing + row.stop.pushing(f[0])
                 for k, point in enumerate(row.points):
                     residual = larger(residual, self._residual(row, k, u, p))
-                    normal = f[0] if row.joint >= 0 else point.impulse(p)[2]
-                    pushing = pushing + normal * larger(0.0 - point.bias, 0.0)
+                    pushing = pushing + point.impulse(p)[2] * larger(0.0 - point.bias, 0.0)
                 return [residual, linear, square, pushing]
 
             sums = self.tree.when(near, seen, sums)
@@ -374,13 +370,8 @@ class Problem:
         return [part * x for x in p], [part * x for x in s], (residual, work)
 
     def _residual(self, row: Row, k: int, u: Numbers, p: Sequence[Scalar]) -> Scalar:
-        """Return how far a point or a stop is from its law."""
-        point = row.points[k]
-        if row.joint >= 0:
-            scale, here = row.own[0][0], p[point.at]
-            off = here - self._stopped(here - (u[0] + point.bias) / scale, scale)
-            return scale * larger(off, 0.0 - off)
-        response = row.responses[k]
+        """Return how far a point is from its law."""
+        point, response = row.points[k], row.responses[k]
         if self.smooth:
             _, new, scale = self._projected(response, point, u, p)
             e = [x - y for x, y in zip(point.impulse(p), new, strict=True)]

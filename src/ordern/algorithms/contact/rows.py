@@ -21,6 +21,7 @@ from ...records import dataclass
 from ...spatial.linear import Matrix3, dot
 from .cone import inverse, regular
 from .plate import Newton, Numbers, Point, Rows, block, responses
+from .stops import Stop
 
 __all__ = ["Link", "Response", "Row", "guarded"]
 
@@ -66,7 +67,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The rows of one contact, of one plate, or of one stop."""
+    """The rows of one contact, of one plate, or of one freedom of a joint."""
 
     free: Numbers
     """Velocities along the rows without impulses."""
@@ -76,38 +77,46 @@ class Row:
     link: Link
     own: tuple[Numbers, ...]
     responses: tuple[Response, ...]
-    """Of each point; a stop has none."""
+    """Of each point."""
     newton: Newton | None
     """Of a plate with more points than its six numbers can tell apart."""
-    joint: int = -1
-    """The body of the joint of a stop."""
+    stop: Stop | None = None
+    """The law of a freedom of a joint, which has no points."""
 
     @classmethod
-    def of(
-        cls, free: Sequence[Scalar], before: Sequence[Scalar], points: Sequence[Point], link: Link, joint: int = -1
-    ) -> Row:
+    def of(cls, free: Sequence[Scalar], before: Sequence[Scalar], points: Sequence[Point], link: Link) -> Row:
         """Compute what all sweeps need."""
         own, found = link.own, list[Response]()
-        for point in points if joint < 0 else ():
+        for point in points:
             mine = block(own, point)
             stiff = regular(mine)
             scale = (mine[0][0] + mine[1][1] + mine[2][2]) * (1.0 / 3.0) + _TINY
             found.append(Response(tuple(responses(own, point)), stiff, inverse(stiff), scale))
         newton = Newton.of(own, points) if len(points) > 2 else None
-        return cls(tuple(free), tuple(before), tuple(points), link, own, tuple(found), newton, joint)
+        return cls(tuple(free), tuple(before), tuple(points), link, own, tuple(found), newton)
+
+    @classmethod
+    def of_joint(
+        cls, free: Scalar, before: Scalar, at: int, link: Link, friction: Scalar | None = None,
+        lower: Scalar | None = None, upper: Scalar | None = None,
+    ) -> Row:  # fmt: skip
+        """Return the row of a freedom with dry friction, or whose velocity is between `lower` and `upper`."""
+        own = link.own
+        stop = Stop.of(at, own[0][0], friction, lower, upper)
+        return cls((free,), (before,), (), link, own, (), None, stop)
 
     @property
     def places(self) -> list[int]:
         """The places of its impulses and moments among all."""
-        if self.joint >= 0:
-            return [self.points[0].at]
+        if self.stop is not None:
+            return [self.stop.at]
         starts = [x for point in self.points for x in (point.at, point.moment) if x >= 0]
         return [start + k for start in starts for k in range(3)]
 
     def impulse(self, p: Sequence[Scalar] | Mapping[int, Scalar]) -> Numbers:
         """Return the impulse along the rows, from those of all points."""
-        if self.joint >= 0:
-            return (p[self.points[0].at],)
+        if self.stop is not None:
+            return (p[self.stop.at],)
         n, total = len(self.free), None
         for point in self.points:
             part = point.wrench(point.impulse(p))[:n]

@@ -1,21 +1,23 @@
-"""A step of semi-implicit Euler with rigid contacts, Coulomb friction and stops of joints.
+"""A step of semi-implicit Euler with rigid contacts, Coulomb friction, limits and dry friction of joints.
 
     free motion   v_f = v + h a,    a = (M + h d)^-1 (tau - bias)           (`articulated_sweeps`; d is the damping)
     contacts      sigma = J v_f + c + G p,    G = J (M + h d)^-1 J^T        (`rows`: w^T D^-1 w)
                   p in the friction cones, by block Gauss-Seidel (`problem`), contact after contact
     end           v' = v_f + (M + h d)^-1 J^T p,    q' = q + h v'           (`Joint.euler_step`)
 
-c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most
-at the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
+c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most at
+the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
 velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
-rolling friction. Stops of joints are rows with one unknown, at the nearer of the two limits. Contacts and stops that
+rolling friction. Limits and dry friction of a joint are one row with one unknown: see `stops`. Contacts and limits that
 are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit. `servo` are the joint forces of feedback, whose damping is `drag`, within the limits `effort`: see
-`servos`. Loops and mimic joints are eliminated from the problem, and closed again after the step: see `ties`.
+is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). `servo` are the joint forces of
+feedback, whose damping is `drag`, within the limits `effort`: see `servos`. Loops and mimic joints are eliminated from
+the problem, and closed again after the step: see `ties`.
 
-The certificate tells how exact the step is: the largest `natural_residual` in m/s (stops: rad/s or m/s), the largest
-penetration, and the work of all impulses: p times the mean of the velocities before and after the step. Where the
-sweeps have not converged, impulses are scaled down such that their work is not positive but for the pushing apart.
+The certificate tells how exact the step is: the largest `natural_residual` in m/s (joints: rad/s or m/s), the largest
+penetration at its start or violation of a joint limit at its end, and the work of all impulses: p times the mean of the
+velocities before and after the step. Where the sweeps have not converged, impulses are scaled down such that their work
+is not positive but for the pushing apart.
 
 Reference: J. J. Moreau 1988; Jourdan, Alart and Jean 1998; Jain 1991, Lemma 6.4, for w. Cost: order n m^2 for m rows.
 """
@@ -37,6 +39,7 @@ from .candidates import Candidates
 from .cone import larger
 from .problem import Problem
 from .servos import damped_sweeps, driven
+from .stops import JointRow, joint_rows, violation
 from .ties import Ties
 
 __all__ = ["gauss_seidel"]
@@ -64,7 +67,7 @@ def gauss_seidel(
     tree: Tree, q: Joints, qd: Joints, tau: Joints, dt: Number, drag: Joints, lower: Joints, upper: Joints,
     impulses: Values[Freedoms], stops: Joints, surfaces: Values[Freedoms], servo: Input, effort: Input,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Return positions, velocities, impulses of contacts and of stops after a step, and its certificate."""
+    """Return positions, velocities, impulses of contacts and of joints after a step, and its certificate."""
     h, base = dt[tree.base], tree.base
     contacts = tree.model.contacts or Contacts(None, ())
     if servo.given:
@@ -76,9 +79,10 @@ def gauss_seidel(
     tied = Ties.of(tree, q).eliminated(gains, v)
     found = Candidates(tree, contacts, gains, tied, h)
     found.add_contacts(path_poses(tree, q, None), (v, qd), surfaces[base])
-    found.add_stops(q, (v, qd), (lower, upper))
+    joints = list(joint_rows(tree, contacts.limited))
+    found.add_joints(joints, q, (v, qd), (lower, upper))
     problem = found.problem()
-    p = [*impulses[base], *(stops[tree.index(k)][0] for k in contacts.limited)]
+    p = [*impulses[base], *(stops[row.body][row.freedom] for row in joints)]
     p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts.sweeps))
     moved = found.moved(v, p, s)
     residual = found.missed(problem.flags, moved, residual)
@@ -91,8 +95,9 @@ def gauss_seidel(
     v1 = joint_by_joint(tree, "v", lambda i: stepped(i)[1])
     q1, v1, gap, rate = tied.closed(q1, v1)
     m = 3 * contacts.blocks
-    certificate = (larger(residual, rate), larger(found.depth, gap), work)
-    return (q1, v1, tuple(p[:m]), _by_joint(tree, contacts.limited, p[m:]), certificate)
+    depth = larger(found.depth, violation(tree, joints, q1, (lower, upper)))
+    certificate = (larger(residual, rate), larger(depth, gap), work)
+    return (q1, v1, tuple(p[:m]), _by_joint(tree, joints, p[m:]), certificate)
 
 
 def _solved(
@@ -109,9 +114,7 @@ def _solved(
     return p, found[1] if tree.differentiating is None else problem.channels(p)
 
 
-def _by_joint(tree: Tree, limited: Sequence[int], p: Sequence[Scalar]) -> Output:
-    """Return the impulses of stops as numbers for all freedoms."""
-    known = dict(zip(limited, p, strict=True))
-    return joint_by_joint(
-        tree, "v", lambda i: Freedoms((known[i.key],)) if i.key in known else Freedoms((0.0,) * i.joint.nv)
-    )
+def _by_joint(tree: Tree, rows: Sequence[JointRow], p: Sequence[Scalar]) -> Output:
+    """Return the impulses of joints as numbers for all freedoms."""
+    known = {(row.body.key, row.freedom): x for row, x in zip(rows, p, strict=True)}
+    return joint_by_joint(tree, "v", lambda i: Freedoms(known.get((i.key, d), 0.0) for d in range(i.joint.nv)))

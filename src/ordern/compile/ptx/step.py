@@ -89,7 +89,7 @@ def contact_sizes(model: Model) -> tuple[int, int]:
     """Return the impulses of contacts, and those that are stored: of stops as well, if joints have limits."""
     assert model.contacts is not None
     rows = core_size(model, "contact_impulses")
-    return rows, rows + model.nv if model.contacts.limited else rows
+    return rows, rows + model.nv if model.has_stops else rows
 
 
 class _Tracer:

@@ -20,7 +20,7 @@ class ContactStep:
         nq, nv, rows = m.model.nq, m.model.nv, 3 * contacts.blocks
         self.pushes = m.tile(rows + nv)
         """Impulses of contacts and of stops."""
-        self.stored = Tile(self.pushes.at, rows + nv if contacts.limited else rows)
+        self.stored = Tile(self.pushes.at, rows + nv if m.model.has_stops else rows)
         """The impulses that are stored."""
         self.surfaces, self.bounds, self.certificate = m.tile(3 * len(contacts.pairs)), m.tile(2 * nq), m.tile(3)
         lower, upper = Tile(self.bounds.at, nq), Tile(self.bounds.at + nq, nq)

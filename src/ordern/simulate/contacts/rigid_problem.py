@@ -164,7 +164,10 @@ def complementary(G: Array, free: Array, laws: Sequence[tuple[bool, float, float
         size = 3 if three else 1
         u = tuple(free[at : at + size].tolist())
         link = Link.dense(G.tolist(), at, size)
-        rows.append(Row.of(u, u, [Point(at, bias, 0.0, float(mu))], link, joint=-1 if three else 0))
+        if three:
+            rows.append(Row.of(u, u, [Point(at, bias, 0.0, float(mu))], link))
+        else:
+            rows.append(Row.of_joint(u[0], u[0], at, link, lower=-bias))
         at += size
     problem = Problem(ControlFlow(), rows, [1.0] * len(rows), at)
     p, limit = [0.0] * at, max(1.0, float(np.abs(free).max(initial=0.0)))

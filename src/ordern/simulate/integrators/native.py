@@ -119,10 +119,8 @@ def step_requests(
 
 def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, Request]:
     """Return the kernels of steps with contacts."""
-    loops = any(loop.is_passive for loop in robot.loops if loop.active)
-    used = {"passive_force": robot.has_passive and not loops, "all_passive_force": loops}
-    used |= {"difference": feedback, "external_force": external}
-    names = {"passive_force": "passive", "all_passive_force": "passive"}
+    used = {"step_passive_force": robot.has_step_passive, "difference": feedback, "external_force": external}
+    names = {"step_passive_force": "passive"}
     found = {names.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
     present = ("servo", "effort") if feedback and has_efforts(robot) else ()
     return found | {"contact": robot.kernel("contact_step", present=present).request}

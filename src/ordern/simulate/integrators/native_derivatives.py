@@ -34,6 +34,7 @@ _VARIED = {
     "stabilised_dynamics": ("q", "v", "tau"),
     "passive_force": ("q", "v"),
     "all_passive_force": ("q", "v"),
+    "step_passive_force": ("q", "v"),
     "integrate": ("q", "v", "dt"),
     "euler_position": ("q", "v", "a", "dt"),
     "euler_velocity": ("q", "v", "a", "dt"),
