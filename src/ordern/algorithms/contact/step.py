@@ -10,9 +10,9 @@ the speed `fastest_push`. A contact that approaches in the step and has restitut
 velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
 rolling friction. Limits and dry friction of a joint are one row with one unknown: see `stops`. Contacts and limits that
 are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). `servo` are the joint forces of
-feedback, whose damping is `drag`, within the limits `effort`: see `servos`. Loops and mimic joints are eliminated from
-the problem, and closed again after the step: see `ties`.
+is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). `servo` are the joint forces
+of feedback, whose damping is `drag`, within the limits `effort`: see `servos`. Loops and mimic joints are eliminated
+from the problem, and closed again after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (joints: rad/s or m/s), the largest
 penetration at its start or violation of a joint limit at its end, and the work of all impulses: p times the mean of the
