@@ -530,7 +530,9 @@ class Robot(
     ) -> Array:
         """Return the constant velocity that leads from q0 to q1 in a unit of time, of shape (..., nv).
 
-        For a rolling joint, whose path depends on the order of motions, it is the velocity that turns the body as far.
+        Spherical, free and continuous joints go the short way round. Angles of other joints are subtracted: limits may
+        be on the short way, and joints that follow others, and screws, are elsewhere after a full turn. For a rolling
+        joint, whose path depends on the order of motions, it is the velocity that turns the body as far.
         """
 
     @answers
@@ -564,7 +566,8 @@ class Robot(
     def same_position(self, q0: ArrayLike, q1: ArrayLike, tolerance: float = 1e-12) -> Array:
         """Return whether no entry of `difference(q0, q1)` exceeds the tolerance, as booleans of the batch shape.
 
-        A quaternion and its negative are the same position; an angle and the same angle after a turn are not.
+        A quaternion and its negative are the same position, and so are angles of continuous joints that differ by full
+        turns; those of other joints are not.
         """
         apart: Any = abs(self.difference(q0, q1)) <= positive(tolerance, "tolerance", zero=True)
         return np.asarray(apart.all(axis=-1)) if isinstance(apart, np.ndarray) else apart.all(-1)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .. import rotations
 from ..arguments import Array, pose
 from ..errors import ModelError
-from ..joints import Free, Joint, Planar, Spherical
+from ..joints import Continuous, Free, Joint, Planar, Spherical
 from . import screws
 from .arguments import of_robot, position
 
@@ -126,17 +126,21 @@ class Configurations(Space):
         of_robot(robot)
         self.robot, self.nv = robot, robot.nv
         curved: list[tuple[slice, tuple[int, ...]]] = []
+        self.turning: list[tuple[int, int]] = []
+        """The places in q and v of joints that may go on for several turns."""
         self.unknown: list[str] = []
         """The joints whose charts are not known."""
         for c in robot.independent:
-            start = c.v_start
+            start, at = c.v_start, c.q_start
             for part, _ in c.type.serial_parts():
+                if isinstance(part, Continuous):
+                    self.turning.append((at, start))
                 how: Any = type(part).integrate
                 if how in _CURVED:
                     curved.append((slice(start, start + part.nv), _CURVED[how]))
                 elif part.nv and how is not Joint.integrate:
                     self.unknown.append(c.name)
-                start += part.nv
+                start, at = start + part.nv, at + part.nq
         self.curved = tuple(curved)
 
     def known(self) -> None:
@@ -156,8 +160,14 @@ class Configurations(Space):
         return self.robot.integrate(point, x)
 
     def difference(self, a: Array, b: Array) -> Array:
-        """Return the constant velocities from a to b; a spherical joint takes the short way."""
-        return self.robot.difference(a, b)
+        """Return the constant velocities from a to b; spherical joints take the short way, continuous ones do not.
+
+        The positions of a trajectory are reached with all full turns: a wheel rolls as far as they say.
+        """
+        x = self.robot.difference(a, b)
+        for q, v in self.turning:
+            x[..., v] = b[..., q] - a[..., q]
+        return x
 
 
 class Poses(Space):

@@ -72,8 +72,19 @@ class Joint(Closure, ABC):
         return q + v
 
     def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
-        """Return the constant velocity that leads from q0 to q1 in a unit of time."""
+        """Return the constant velocity that leads from q0 to q1 in a unit of time, the short way round."""
         return q1 - q0
+
+    def displacement(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """Return the displacement from q0 to q1 on which a spring acts: `difference`, but with full turns.
+
+        The force of a spring must not jump after half a turn of a joint whose coordinate counts turns.
+        """
+        return self.difference(q0, q1)
+
+    def counting_turns(self) -> Joint:
+        """Return the joint with the same motion for which full turns matter, as where another joint follows it."""
+        return self
 
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """Return the rate of the positions at the velocity v: v itself, unless the class has its own `integrate`.

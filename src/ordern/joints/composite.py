@@ -209,6 +209,14 @@ class Composite(Joint):
         """Return the difference of each part."""
         return Freedoms(x for _, j, at, _ in self._slices() for x in j.difference(Freedoms(q0[at]), Freedoms(q1[at])))
 
+    def displacement(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """Return the displacement of each part."""
+        return Freedoms(x for _, j, at, _ in self._slices() for x in j.displacement(Freedoms(q0[at]), Freedoms(q1[at])))
+
+    def counting_turns(self) -> Joint:
+        """Return the composite with parts that count full turns."""
+        return Composite(tuple((joint.counting_turns(), at) for joint, at in self.parts))
+
     def rate(self, q: Freedoms, v: Freedoms) -> Freedoms:
         """Return the rates of each part."""
         return Freedoms(x for _, j, at, vs in self._slices() for x in j.rate(Freedoms(q[at]), Freedoms(v[vs])))

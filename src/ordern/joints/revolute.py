@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 from typing import ClassVar
 
-from ..graph import cos, sin
+from ..graph import atan2, cos, sin, where_less
 from ..records import dataclass
 from ..spatial import About, Freedoms, Inertia, Subspace, Transform, Units
 from ..spatial.linear import Matrix3, Vector3
@@ -57,4 +57,27 @@ class Revolute(AlongAxis, Joint):
 
 @dataclass(frozen=True)
 class Continuous(Revolute):
-    """A revolute joint without limits. Its coordinate is still the angle, which may grow beyond a turn."""
+    """A revolute joint without limits, such as a wheel: angles that differ by full turns are the same position.
+
+    Its coordinate is still the angle, which may grow beyond a turn. `difference` goes the short way round; springs
+    (`displacement`) count full turns. A joint that others follow counts them everywhere, see `counting_turns`.
+    """
+
+    def difference(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """Return the angle from q0 to q1, the short way round: half a turn at most."""
+        apart = q1[0] - q0[0]
+        short = atan2(sin(apart), cos(apart))
+        return Freedoms((where_less(math.pi * math.pi, apart * apart, short, apart),))
+
+    def displacement(self, q0: Freedoms, q1: Freedoms) -> Freedoms:
+        """Return the angle from q0 to q1, full turns included."""
+        return q1 - q0
+
+    def counting_turns(self) -> Joint:
+        """Return a revolute joint about the same axis."""
+        return Revolute(self.axis)
+
+    @property
+    def kind(self) -> Hashable:
+        """Its `difference` is not that of other revolute joints."""
+        return Continuous

@@ -438,7 +438,7 @@ class ModelBuilder(GraphBuilder):
         for body, shape, where in self._shapes:
             index, at = layout.on_body(body, shape.placement, "a shape", where)
             shapes.append(replace(shape, body=index, placement=at, link=shape.link or body))
-        joints = tuple(model_joints(layout.joints))
+        joints = tuple(model_joints(layout.joints, {x for _, *ends in self._couplings.values() for x in ends if x}))
         couplings, loops = tuple(self._coupled(joints)), tuple(self._looped(layout.on_body))
         freedoms = {c.name: c.type.nv for c in joints} | {loop.name: loop.nv for loop in loops}
         return Model(

@@ -147,8 +147,11 @@ def _is_felt(body: Body) -> bool:
     return bool(body.mass or any(body.inertia) or body.added_inertia or body.displaced or body.drags)
 
 
-def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[ModelJoint]:
-    """Return the joints with their places in q and v; a mimic joint has the places of its leader."""
+def model_joints(found: list[tuple[JointDraft, int, Placement]], coupled: Container[str] = ()) -> Iterable[ModelJoint]:
+    """Return the joints with their places in q and v; a mimic joint has the places of its leader.
+
+    Full turns of leaders, and of joints that are `coupled`, move other joints; so these joints count them.
+    """
     q = v = 0
     starts: list[tuple[int, int]] = []
     for joint, _, _ in found:
@@ -156,12 +159,13 @@ def model_joints(found: list[tuple[JointDraft, int, Placement]]) -> Iterable[Mod
         if joint.mimic is None:
             q, v = q + joint.type.nq, v + joint.type.nv
     index = {joint.name: k for k, (joint, _, _) in enumerate(found)}
-    for k, (joint, parent, at) in enumerate(found):
-        mimic = _followed(joint, [j for j, _, _ in found], index) if joint.mimic else None
+    drafts = [joint for joint, _, _ in found]
+    mimics = [_followed(joint, drafts, index) if joint.mimic else None for joint in drafts]
+    leaders = {mimic.joint for mimic in mimics if mimic is not None}
+    for k, ((joint, parent, at), mimic) in enumerate(zip(found, mimics, strict=True)):
         q_start, v_start = starts[k if mimic is None else mimic.joint]
-        yield ModelJoint(
-            joint.name, joint.type, parent, at, q_start, v_start, **joint.limits, mimic=mimic, where=joint.where
-        )
+        type = joint.type.counting_turns() if k in leaders or joint.name in coupled else joint.type
+        yield ModelJoint(joint.name, type, parent, at, q_start, v_start, **joint.limits, mimic=mimic, where=joint.where)
 
 
 def _followed(joint: JointDraft, joints: list[JointDraft], index: dict[str, int]) -> Mimic:

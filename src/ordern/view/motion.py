@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray, Array, array, real
+from ..control.spaces import Configurations
 from ..errors import ArgumentError
 from ..io.source import UnreadableError
 from ..records import dataclass
@@ -60,7 +61,7 @@ class Motion:
         if self.between is not None:
             q, v = self.between(np.clip(times, self.t[0], self.t[-1]))
         else:
-            q = robot.integrate(self.q[k], robot.difference(self.q[k], self.q[k + 1]), part)
+            q = robot.integrate(self.q[k], Configurations(robot).difference(self.q[k], self.q[k + 1]), part)
         nearest = None if self.contact_forces is None else self.contact_forces[k + np.rint(part).astype(int)]
         return Motion(times, q, v, a, tau, None, nearest, self.surfaces)
 

@@ -114,6 +114,6 @@ def _passive(loop: Loop, q: Freedoms, v: Freedoms, smoothing: Scalar) -> Freedom
     for k in joint.angles:
         apart = near[k] - rest[k]
         near[k] = rest[k] + atan2(sin(apart), cos(apart))
-    stretch = joint.difference(Freedoms(rest), Freedoms(near)) if any(loop.stiffness) else (0.0,) * joint.nv
+    stretch = joint.displacement(Freedoms(rest), Freedoms(near)) if any(loop.stiffness) else (0.0,) * joint.nv
     lost = resistance(Freedoms(loop.damping), Freedoms(loop.friction), v, smoothing)
     return -(lost + Freedoms(loop.stiffness) * stretch)

@@ -2,9 +2,10 @@
 
     f = - damping v - friction v / sqrt(v^2 + smoothing^2) - stiffness (q - rest)
 
-for each freedom; q - rest is the joint's `difference`, so that a spherical joint's spring pulls along its rotation
-vector. Coulomb friction is smoothed: within the velocity `smoothing` it passes from one side to the other. The drag of
-bodies in a fluid adds S^T times the drag on all bodies that the joint carries.
+for each freedom; q - rest is the joint's `displacement`, so that a spherical joint's spring pulls along its rotation
+vector, and that of a continuous joint counts full turns. Coulomb friction is smoothed: within the velocity `smoothing`
+it passes from one side to the other. The drag of bodies in a fluid adds S^T times the drag on all bodies that the
+joint carries.
 Cost: order n.
 """
 
@@ -51,7 +52,7 @@ def _opposed(tree: Tree, q: Joints, qd: Joints, resisting: Callable[[Index], Fre
     """Return the force on each joint of its spring, of drag, and against what resists it."""
 
     def force(i: Index) -> Freedoms:
-        return -(resisting(i) + i.stiffness * i.joint.difference(i.rest, q[i]))
+        return -(resisting(i) + i.stiffness * i.joint.displacement(i.rest, q[i]))
 
     if not tree.has_drag:
         return joint_by_joint(tree, "f", force)

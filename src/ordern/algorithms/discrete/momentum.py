@@ -78,7 +78,7 @@ def _momenta(tree: Tree, known: Ends, q: Joints, x: Joints, dt: Number, smoothin
         at_start, at_finish = momenta(i.inertia, known.displacement[i], dt[i])
         f[i] = at_finish - weight if finish else at_start + weight
     for i, parent in tree.inward():
-        spring = i.stiffness * i.joint.difference(i.rest, q[i])
+        spring = i.stiffness * i.joint.displacement(i.rest, q[i])
         force = resistance(i.damping, i.friction, x[i], smoothing[i]) + spring + i.gyration(q[i], x[i])
         pull, momentum = force * (0.5 * dt[i]), S[i].T @ f[i] + i.armature * x[i]
         p[i] = momentum - pull if finish else momentum + pull

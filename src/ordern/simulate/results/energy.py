@@ -23,14 +23,14 @@ def elastic(robot: Robot, q: Array) -> Array:
 
     This includes joints that close loops.
 
-    As in `passive_force`, q - rest is the joint's `difference`. The force is the gradient of this energy if the
+    As in `passive_force`, q - rest is the joint's `displacement`. The force is the gradient of this energy if the
     freedoms of a joint are independent of each other, and for a rotation with the same stiffness about all axes. For
     free and planar joints, and rotations with different stiffnesses, no energy has the force as its gradient.
     """
     total = np.zeros(q.shape[:-1])
     springs: list[tuple[Any, list[Array]]] = [*_loops(robot, q), *_joints(robot, q)]
     for part, at in springs:
-        stretch = part.type.difference(Freedoms(part.rest), Freedoms(at))
+        stretch = part.type.displacement(Freedoms(part.rest), Freedoms(at))
         for stiffness, x in zip(part.stiffness, stretch, strict=True):
             total += 0.5 * stiffness * np.square(x)
     return total
