@@ -743,7 +743,8 @@ class TestNotes:
             after='<actuator><motor joint="link_joint"/><motor joint="link_joint"/></actuator><sensor><gyro/></sensor>',
             attributes='gravcomp="1"',
         )
-        loud, quiet = build(text).notes
+        idle, loud, quiet = build(text).notes
+        assert idle.message == "not acted on: gains, dynamics and controls of actuators (2 motor)"
         assert loud.message == (
             "not modelled, so that the motion differs: gravcomp of <body>, springyield of <joint>, "
             "frobnicate of <joint>, <plugin>"
@@ -755,6 +756,26 @@ class TestNotes:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             on.load(arm(after="<sensor><gyro/></sensor>"))
+
+    def test_what_is_not_acted_on_is_one_loud_note(self) -> None:
+        motors = '<motor joint="link_joint"/><position joint="link_joint" kp="3" ctrlrange="0 1"/>' * 3
+        text = arm(
+            '<joint name="link_joint"/>',
+            before='<option timestep="0.004" gravity="0 0 -1"/><option integrator="implicit" solver="CG">'
+            '<flag contact="disable" energy="enable" damper="enable"/></option>',
+            after=f'<actuator>{motors}</actuator><keyframe><key ctrl="1 0 0 0 0 0" qpos="0"/>'
+            '<key qvel="0.0" act="0"/><key ctrl="0 -2e-1 0 0 0 0" qvel="1"/></keyframe>',
+        )
+        (note,) = build(text).notes
+        assert note.message == (
+            "not acted on: gains, dynamics and controls of actuators (3 motor, 3 position); "
+            "ctrl (2), qvel of keyframes; "
+            'timestep="0.004", integrator="implicit", contact="disable" of <option>'
+        )
+        with pytest.warns(on.ModelWarning, match=r"not acted on(?!.*not acted on)") as caught:
+            on.load(text)
+        assert len(caught) == 1
+        assert not build(arm('<joint name="link_joint"/>', before='<option gravity="0 0 -1"/>')).notes
 
     @pytest.mark.parametrize(
         ("given", "note", "quiet"),

@@ -22,6 +22,7 @@ from .bodies import add_bodies
 from .contact import add_contact_rules
 from .document import Document
 from .equality import add_equalities
+from .idle import note_idle
 from .keyframes import add_keyframes
 from .left_out import known_masses, leave_out_deformables
 from .springs import set_springs
@@ -57,5 +58,6 @@ def build_mjcf(root: Element, *, folder: Folder = None) -> ModelBuilder:
     add_motors(builder, actuators)
     add_contact_rules(builder, tree)
     add_keyframes(builder, tree)
+    note_idle(tree, actuators)
     document.unread.note(builder)
     return builder

@@ -70,6 +70,7 @@ _WITH_EFFECT = {
 _OFF: tuple[list[str], ...] = ([], ["0"], ["false"], ["auto"], ["none"])
 """Values with which these attributes have no effect either."""
 
+_FORCES = "forces come from `tau`, `feedback` and policies; give `dt` and `method` to rollout, or use simulate"
 _MOST_KINDS = 50
 """Kinds of unread parts that a note lists; the elements and attributes that MuJoCo knows are fewer."""
 _SECTIONS = ["compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "equality"]
@@ -89,6 +90,8 @@ class Unread:
         """The parts that change the motion."""
         self._quiet: Counter[str] = Counter()
         """Other parts."""
+        self._idle: list[str] = []
+        """Parts that are known, but that no function of the library acts on."""
         self._kept: Counter[str] = Counter()
         """Parts that are read, but that rigid contacts do not use."""
         self._known: dict[str, tuple[frozenset[str], frozenset[str], tuple[str, ...]]] = {}
@@ -100,6 +103,10 @@ class Unread:
     def keep(self, what: str) -> None:
         """Count one part that is kept, but that rigid contacts do not use."""
         self._kept[what] += 1
+
+    def idle(self, what: str) -> None:
+        """Add parts that change the motion in MuJoCo, and that nothing here acts on, although they are known."""
+        self._idle.append(what)
 
     def sections(self, root: Element) -> None:
         """Check the sections of a document."""
@@ -141,6 +148,8 @@ class Unread:
 
     def note(self, builder: ModelBuilder) -> None:
         """Add one note about the parts that change the motion, one about the others, and one about unused ones."""
+        if self._idle:
+            builder.note(f"not acted on: {'; '.join(self._idle)}", builder.source, _FORCES)
         kept = "kept, but not used by rigid contacts"
         tallies = {"not modelled, so that the motion differs": self._count, "not read": self._quiet, kept: self._kept}
         for start, tally in tallies.items():
