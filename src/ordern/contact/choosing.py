@@ -15,7 +15,7 @@ from ..io.remarks import some
 from ..io.warnings import warn
 from ..joints import Placement
 from ..model.contact_terms import Friction, friction_of
-from ..model.contacts import Contacts, Ground, ModelContact, Solid, coefficient
+from ..model.contacts import MEETING, Contacts, Ground, ModelContact, Solid, coefficient
 from ..model.parts import BASE, Shape
 from .convex import ConvexSolids, require_coal
 from .rules import FileRules
@@ -67,7 +67,7 @@ def chosen_contacts(
         _warn_of_scene(model, between)
     if convex and between:
         require_coal()
-    found += [_contact(name, a, b, own(mu), convex) for name, a, b, mu in between]
+    found += _numbered(_contact(name, a, b, own(mu), convex) for name, a, b, mu in between)
     if not found:
         why = " by the rules of its file" if plane else ": there are no points" if ground is not None else ""
         advice = "give frames in points=[...], or" if ground is not None and not plane else "give on.Ground(...), or"
@@ -97,6 +97,15 @@ def _contact(name: str, first: Solid, second: Solid | None, mu: Friction, convex
             "not: give friction=..., or a ground without them"
         )
     return ModelContact(name, first, second, mu.sliding, mu.restitution, mu.torsional, mu.rolling, convex=convex)
+
+
+def _numbered(contacts: Iterable[ModelContact]) -> Iterable[ModelContact]:
+    """Number the points at which two solids meet."""
+    part, last = 0, None
+    for c in contacts:
+        part = part + 1 if last is not None and c.meets and (c.first, c.second) == (last.first, last.second) else 0
+        last = replace(c, part=part % MEETING[c.first.kind, c.second.kind]) if c.meets and c.second else c
+        yield last
 
 
 def _require_steps(model: Model) -> None:
@@ -292,8 +301,9 @@ def _between(
         elif a.kind in _ROUND and b.kind in _ROUND:
             contacts = [(_solid(a), _solid(b))]
         elif "box" in (a.kind, b.kind) and {a.kind, b.kind} <= {*_ROUND, "box"}:
-            contacts = [(s, _solid(b)) for _, s in _spheres(model, a)] if b.kind == "box" else []
-            contacts += [(s, _solid(a)) for _, s in _spheres(model, b)] if a.kind == "box" else []
+            round_first = (a, b) if b.kind == "box" else (b, a)
+            contacts = [(_solid(round_first[0]), _solid(round_first[1]))]
+            contacts *= MEETING.get((round_first[0].kind, "box"), 1)
         else:
             one, other = (a, b) if a.kind not in (*_ROUND, "box") else (b, a)
             advice = "" if one.kind in _GROUNDS else "; with convex=True, all convex shapes and hulls of meshes can"

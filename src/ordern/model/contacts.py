@@ -22,12 +22,14 @@ from .parameter_fields import starts
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
+__all__ = ["MEETING", "SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
 
 SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3, "cylinder": 2, "ellipsoid": 3, "hull": 0}
 """The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
 rim of a cylinder radius, length, and which one it is (see `geometry`). Contacts of convex shapes also have cylinders
 (radius and length), ellipsoids (half axes) and hulls (three numbers for each corner)."""
+MEETING = {("box", "box"): 12, ("capsule", "box"): 2}
+"""The kinds of solids that meet at several points, each of them a contact, and how many these are."""
 _HERE = Placement()
 
 
@@ -159,9 +161,16 @@ class ModelContact:
     rolling: float = 0.0
     """The moment along the surface is at most this length, in m, times the normal force."""
     part: int = 0
-    """Of a contact with steps: 0 for the tread below it, 1 for the edge and the riser of the next step."""
+    """Of a contact with steps: 0 for the tread below it, 1 for the edge and the riser of the next step. Of solids that
+    meet at several points: the number of the point."""
     convex: bool = False
     """True if it is of whole convex shapes, which only `simulate` with compliant contacts has."""
+
+    @property
+    def meets(self) -> bool:
+        """True for one of several points at which two solids meet."""
+        kinds = (self.first.kind, "" if self.second is None else self.second.kind)
+        return not self.convex and kinds in MEETING
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from ...spatial import Force, Forces, Freedoms, Motion, Pose
 from ..binding import Gains, PerColumn
 from ..field_types import Loads, cleared
 from .cone import larger, smaller
-from .geometry import Touch, plate, touch, with_moments
+from .geometry import Patch, UnitLoads, patches
 from .plate import Point
 from .problem import Problem
 from .rows import Row, dense_rows, guarded
@@ -77,17 +77,14 @@ class Candidates:
         contacts = self._contacts
         after, before = (self._body_velocities(v) for v in velocities)
         heights = surfaces[2::3]
-        touches = [touch(self._tree, P, c, contacts.ground, heights[k]) for k, c in enumerate(contacts.pairs)]
-        for at in touches:
-            self.depth = larger(self.depth, 0.0 - at.gap)
-        for members in _plates(contacts):
-            here = [touches[k] for k in members]
+        for patch in patches(self._tree, P, contacts, heights):
+            self.depth = larger(self.depth, patch.overlap)
 
-            def speed(_: Joints, V: Any, here: Sequence[Touch] = here) -> Scalar:
-                return _least([_along(at, V, 2)[0] + at.gap * (1.0 / self._h) for at in here])
+            def speed(_: Joints, V: Any, patch: Patch = patch) -> Scalar:
+                return _closing(patch, V, self._h)
 
-            def row(members: Sequence[int] = members, here: Sequence[Touch] = here) -> Row:
-                return self._contact_row(members, here, (after, before), surfaces)
+            def row(patch: Patch = patch) -> Row:
+                return self._contact_row(patch, (after, before), surfaces)
 
             self._add((speed(velocities[0], after), speed(velocities[1], before)), row, speed)
         self._contact_count = len(self._builders)
@@ -100,19 +97,12 @@ class Candidates:
         self._after.append(after)
         self._always.append(always)
 
-    def _contact_row(
-        self, members: Sequence[int], here: Sequence[Touch], V: tuple[Field[Motion], Field[Motion]],
-        surfaces: Sequence[Scalar],
-    ) -> Row:  # fmt: skip
-        """Return the rows of a contact, or of several that are one plate."""
-        contacts, at, levers = self._contacts, here[0], [(0.0, 0.0)]
-        if len(members) > 1:
-            at, levers = plate(here)
-        elif members[0] in contacts.turning:
-            at = with_moments(at)
-        free, start = _along(at, V[0]), _along(at, V[1])
+    def _contact_row(self, patch: Patch, V: tuple[Field[Motion], Field[Motion]], surfaces: Sequence[Scalar]) -> Row:
+        """Return the rows of a contact, or of several with common axes."""
+        contacts = self._contacts
+        free, start = _along(patch.loads, V[0]), _along(patch.loads, V[1])
         points = []
-        for k, lever, gap in zip(members, levers, [x.gap for x in here], strict=True):
+        for k, lever, gap in zip(patch.members, patch.levers, patch.gaps, strict=True):
             mu, e, _ = surfaces[3 * k : 3 * k + 3]
             bias = self._bias(gap)
             if contacts.bounces:
@@ -121,7 +111,7 @@ class Candidates:
                 bias = where_less(0.0, e, bounce, bias)
             c = contacts.pairs[k]
             points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling))
-        link, freed = self._tied.linked(self._walked(len(free), at.loads, {}), free)
+        link, freed = self._tied.linked(self._walked(len(free), patch.loads, {}), free)
         return Row.of(freed, start, points, link)
 
     def _bias(self, gap: Scalar) -> Scalar:
@@ -234,23 +224,23 @@ class Candidates:
         return self._tree.when(where_less(every, 0.5, some, 0.0), tested, [residual])[0]
 
 
-def _plates(contacts: Contacts) -> list[list[int]]:
-    """Return the contacts of each row: those of one body with a plane are together."""
-    found: dict[Any, list[int]] = {}
-    flat = contacts.ground is not None and not contacts.ground.uneven
-    for k, contact in enumerate(contacts.pairs):
-        level = flat and contact.second is None
-        found.setdefault(("body", contact.first.body) if level else ("pair", k), []).append(k)
-    return list(found.values())
-
-
-def _along(at: Touch, V: Field[Motion], first: int = 0) -> tuple[Scalar, ...]:
-    """Return the velocity of a contact along its axes, from the first on."""
-    (body, forces), *others = at.loads
-    found = tuple(f.dot(V[body]) for f in forces[first:])
+def _along(loads: UnitLoads, V: Field[Motion], rows: slice = slice(None)) -> tuple[Scalar, ...]:
+    """Return the velocity along the axes of a contact or patch."""
+    (body, forces), *others = loads
+    found = tuple(f.dot(V[body]) for f in forces[rows])
     for body, forces in others:
-        found = tuple(x + f.dot(V[body]) for x, f in zip(found, forces[first:], strict=True))
+        found = tuple(x + f.dot(V[body]) for x, f in zip(found, forces[rows], strict=True))
     return found
+
+
+def _closing(patch: Patch, V: Field[Motion], h: Scalar) -> Scalar:
+    """Return the least r of the points of a patch."""
+    rate = 1.0 / h
+    if len(patch.members) == 1:
+        return _along(patch.loads, V, slice(2, 3))[0] + patch.gaps[0] * rate
+    normal, about_x, about_y = _along(patch.loads, V, slice(2, 5))
+    arms = zip(patch.levers, patch.gaps, strict=True)
+    return _least([normal + (y * about_x - x * about_y) + gap * rate for (x, y), gap in arms])
 
 
 def _least(x: Sequence[Scalar]) -> Scalar:

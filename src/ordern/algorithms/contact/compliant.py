@@ -26,7 +26,7 @@ from ..kinematics.pose import path_poses
 from ..kinematics.velocity import path_velocities
 from ..registry import Port, algorithm, question
 from .cone import larger
-from .geometry import Touch, touch
+from .geometry import Touch, touches
 
 __all__ = ["contact_motion", "hunt_crossley"]
 
@@ -85,8 +85,7 @@ def _moving(
     contacts = tree.model.contacts or Contacts(None, ())
     P, V = path_poses(tree, q, None), path_velocities(tree, q, qd, None, Motion.zero())
     found = []
-    for k, contact in enumerate(contacts.pairs):
-        at = touch(tree, P, contact, contacts.ground, surfaces[3 * k + 2])
+    for at in touches(tree, P, contacts, surfaces[2::3]):
         x: Scalar = 0.0
         y: Scalar = 0.0
         n: Scalar = 0.0

@@ -4,32 +4,37 @@
     rim of a cylinder         0: the lowest point; 1: that of the other end; 2, 3: a third of a turn from 0
     spheres and capsules      the nearest points of two segments; a sphere is a segment of no length
     sphere and box            the nearest point of the box; from inside, that of the nearest face
+    boxes, capsule and box    several points on a common plane: see `boxes`
 
 Larger solids are several contacts: a capsule on the ground is two spheres, a box eight corners, a cylinder four points.
 There are no branches but `where_less`. The axes of a contact are two along the surface, then the normal, which points
 from the second solid, or the ground, to the first. Impulses act on the first body, and with the opposite sign on the
 second.
 
+Contacts with common axes are one patch: the points of one body on a plane, and those of two solids. A patch is one row
+of the problem: see `plate`.
+
 Reference: C. Ericson, Real-time collision detection, 2005, sec. 5.1, for nearest points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 from ...graph import Scalar, sqrt, where_less
 from ...model import BASE, Field, Frame, Index, PlacedFrame, Tree
-from ...model.contacts import Ground, ModelContact, Solid
+from ...model.contacts import Contacts, Ground, ModelContact, Solid
 from ...records import dataclass
 from ...spatial import Force, Pose
 from ...spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
+from .boxes import Axes, Manifold, boxes, capsule_and_box, completed
 from .cone import larger, smaller
 from .terrain import surface
 
-__all__ = ["Touch", "plate", "touch", "with_moments"]
+__all__ = ["Patch", "Touch", "patches", "touches"]
 
 _TINY = 1e-30
-Axes = tuple[Vector3, Vector3, Vector3]
+UnitLoads = tuple[tuple[Index, tuple[Force, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,105 @@ class Touch:
 
     gap: Scalar
     """The distance between the surfaces; negative if the solids overlap."""
-    loads: tuple[tuple[Index, tuple[Force, ...]], ...]
-    """For each body, the forces on it of unit impulses along the axes of the contact; of a plate, moments as well."""
-    centre: Vector3 = (0.0, 0.0, 0.0)
-    """Of a contact with the ground: the centre of its sphere, or its point, in the body."""
+    loads: UnitLoads
+    """For each body, the forces on it of unit impulses along the axes of the contact; of a patch, moments as well."""
+    center: Vector3 = (0.0, 0.0, 0.0)
+    """Of a contact with the ground: the center of its sphere, or its point, in the body."""
 
 
-def touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | None, height: Scalar) -> Touch:
-    """Return a contact, from the poses of bodies and the height of the ground below the contact."""
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Contacts with common axes."""
+
+    members: tuple[int, ...]
+    """Their numbers among all contacts."""
+    loads: UnitLoads
+    """Forces of unit impulses at the first point, or the origin of the levers; of several points, and of one with
+    torsional or rolling friction, moments about the axes as well."""
+    levers: tuple[tuple[Scalar, Scalar], ...]
+    """Of each contact, where it is along the plane."""
+    gaps: tuple[Scalar, ...]
+    overlap: Scalar
+    """How far the solids overlap, whichever points are used; negative if they are apart."""
+
+
+def touches(tree: Tree, P: Field[Pose], contacts: Contacts, heights: Any) -> list[Touch]:
+    """Return all contacts, from the poses of bodies and the heights of the ground below the contacts."""
+    found: dict[int, Touch] = {}
+    for members in _groups(contacts):
+        contact = contacts.pairs[members[0]]
+        if not contact.meets:
+            found |= {k: _touch(tree, P, contacts.pairs[k], contacts.ground, heights[k]) for k in members}
+            continue
+        m = _manifold(tree, P, contact)
+        for k, gap, x in zip(members, m.gaps, m.points, strict=True):
+            found[k] = Touch(gap, _loads(tree, P, contact, x, m.axes))
+    return [found[k] for k in range(len(found))]
+
+
+def patches(tree: Tree, P: Field[Pose], contacts: Contacts, heights: Any) -> list[Patch]:
+    """Return all contacts, those with common axes together."""
+    return [_patch(tree, P, contacts, members, heights) for members in _groups(contacts)]
+
+
+def _groups(contacts: Contacts) -> list[tuple[int, ...]]:
+    """Return the contacts with common axes: those of one body with a plane, and those of two solids that meet."""
+    found: dict[Any, list[int]] = {}
+    flat = contacts.ground is not None and not contacts.ground.uneven
+    for k, contact in enumerate(contacts.pairs):
+        level = flat and contact.second is None
+        first = k - contact.part if contact.meets else k
+        found.setdefault(("body", contact.first.body) if level else ("pair", first), []).append(k)
+    return [tuple(members) for members in found.values()]
+
+
+def _patch(tree: Tree, P: Field[Pose], contacts: Contacts, members: tuple[int, ...], heights: Any) -> Patch:
+    contact = contacts.pairs[members[0]]
+    if contact.meets:
+        m = _manifold(tree, P, contact)
+        return Patch(members, _with_moments(_loads(tree, P, contact, m.origin, m.axes)), m.levers, m.gaps, m.overlap)
+    here = [_touch(tree, P, contacts.pairs[k], contacts.ground, heights[k]) for k in members]
+    loads, gaps = here[0].loads, tuple(at.gap for at in here)
+    lowest = gaps[0]
+    for gap in gaps[1:]:
+        lowest = smaller(lowest, gap)
+    if len(members) == 1:
+        if members[0] in contacts.turning:
+            loads = _with_moments(loads)
+        return Patch(members, loads, ((0.0, 0.0),), gaps, 0.0 - lowest)
+    ((body, (x, y, n)),) = loads
+    ex, ey = x.linear, y.linear
+    by = gaps[0] - lowest  # impulses act at the height of the lowest point
+    x, y = Force(subtract(x.angular, scale(by, ey)), ex), Force(add(y.angular, scale(by, ex)), ey)
+    arms = [subtract(at.center, here[0].center) for at in here]
+    levers = tuple((dot(arm, ex), dot(arm, ey)) for arm in arms)
+    return Patch(members, _with_moments(((body, (x, y, n)),)), levers, gaps, 0.0 - lowest)
+
+
+def _with_moments(loads: UnitLoads) -> UnitLoads:
+    """Return forces of impulses along axes and of moments about them."""
+    still = (0.0, 0.0, 0.0)
+    return tuple((body, (*forces, *(Force(f.linear, still) for f in forces))) for body, forces in loads)
+
+
+def _manifold(tree: Tree, P: Field[Pose], contact: ModelContact) -> Manifold:
+    """Return where two solids meet that have several points."""
+    assert contact.second is not None
+    A, B = (_pose(tree, P, solid) for solid in (contact.first, contact.second))
+    meet = boxes if contact.first.kind == "box" else capsule_and_box
+    return meet(A, contact.first.size, B, contact.second.size)
+
+
+def _loads(tree: Tree, P: Field[Pose], contact: ModelContact, x: Vector3, axes: Axes) -> UnitLoads:
+    """Return unit forces at a point of the world, on both bodies but the base."""
+    assert contact.second is not None
+    first, second = (_placed(tree, solid).body for solid in (contact.first, contact.second))
+    moving = [(body, sign) for body, sign in ((first, 1.0), (second, -1.0)) if body.key != BASE]
+    return tuple((body, _forces(P[body], x, axes, sign)) for body, sign in moving)
+
+
+def _touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | None, height: Scalar) -> Touch:
+    """Return a contact of one point."""
     first = _placed(tree, contact.first)
     if contact.second is None:
         assert ground is not None
@@ -57,40 +153,17 @@ def touch(tree: Tree, P: Field[Pose], contact: ModelContact, ground: Ground | No
         if ground.uneven:
             return _on_terrain(pose, first.body, at, radius, ground, height, contact.part)
         return _on_ground(pose, first.body, at, radius, ground.axes, height)
-    second = _placed(tree, contact.second)
-    A, B = (f.pose(P[f.body]) for f in (first, second))
+    A, B = (_pose(tree, P, solid) for solid in (contact.first, contact.second))
     if contact.second.kind == "box":
         x, n, gap = _sphere_box(A.position, contact.first.size[0], B, contact.second.size)
     else:
         x, n, gap = _segments(A, contact.first, B, contact.second)
-    axes = _completed(n)
-    moving = [(f, s) for f, s in ((first, 1.0), (second, -1.0)) if f.body.key != BASE]
-    return Touch(gap, tuple((f.body, _forces(P[f.body], x, axes, s)) for f, s in moving))
+    return Touch(gap, _loads(tree, P, contact, x, completed(n)))
 
 
-def plate(touches: Sequence[Touch]) -> tuple[Touch, list[tuple[Scalar, Scalar]]]:
-    """Return contacts of one body with the ground as one of six numbers, and where they are from the first, level.
-
-    The numbers are the impulse at the first point, taken at the height of the lowest, and the moment about it.
-    """
-    lowest = touches[0].gap
-    for other in touches[1:]:
-        lowest = smaller(lowest, other.gap)
-    ((body, (x, y, n)),) = touches[0].loads
-    ex, ey, en = (f.linear for f in (x, y, n))
-    by = touches[0].gap - lowest
-    x, y = Force(subtract(x.angular, scale(by, ey)), ex), Force(add(y.angular, scale(by, ex)), ey)
-    moments = (Force(e, (0.0, 0.0, 0.0)) for e in (ex, ey, en))
-    arms = [subtract(other.centre, touches[0].centre) for other in touches]
-    return Touch(lowest, ((body, (x, y, n, *moments)),)), [(dot(arm, ex), dot(arm, ey)) for arm in arms]
-
-
-def with_moments(at: Touch) -> Touch:
-    """Return a contact with six numbers: its impulse, and the moment about its axes."""
-    still = (0.0, 0.0, 0.0)
-    return Touch(
-        at.gap, tuple((body, (*forces, *(Force(f.linear, still) for f in forces))) for body, forces in at.loads)
-    )
+def _pose(tree: Tree, P: Field[Pose], solid: Solid) -> Pose:
+    frame = _placed(tree, solid)
+    return frame.pose(P[frame.body])
 
 
 def _placed(tree: Tree, solid: Solid) -> PlacedFrame:
@@ -190,12 +263,3 @@ def _sphere_box(c: Vector3, radius: float, B: Pose, sides: tuple[float, ...]) ->
     world = matvec(B.rotation, (n[0], n[1], n[2]))
     gap = apart - radius
     return subtract(c, scale(radius + 0.5 * gap, world)), world, gap
-
-
-def _completed(n: Vector3) -> Axes:
-    """Return two directions across n, and n."""
-    steep = n[0] * n[0]
-    x, y = where_less(steep, 0.5, 1.0, 0.0), where_less(steep, 0.5, 0.0, 1.0)
-    t = cross((x, y, 0.0), n)
-    t = scale(1.0 / sqrt(dot(t, t)), t)
-    return t, cross(n, t), n

@@ -15,7 +15,7 @@ from ...spatial import Freedoms
 from ...spatial.linear import add, cross, matvec, scale
 from ..kinematics.pose import path_poses
 from ..registry import Port, algorithm, question
-from .geometry import touch
+from .geometry import touches
 
 __all__ = ["places"]
 
@@ -27,8 +27,8 @@ def places(tree: Tree, q: Joints, surfaces: Values[Freedoms]) -> tuple[Any, ...]
     """Return for each contact its point in the world, its two directions along the surface and its normal, the gap."""
     contacts = tree.model.contacts or Contacts(None, ())
     P, found = path_poses(tree, q, None), list[Scalar]()
-    for k, contact in enumerate(contacts.pairs):
-        at = touch(tree, P, contact, contacts.ground, surfaces[tree.base][3 * k + 2])
+    here = touches(tree, P, contacts, surfaces[tree.base][2::3])
+    for contact, at in zip(contacts.pairs, here, strict=True):
         body, forces = at.loads[0]
         side = 1.0 if body.key == contact.first.body else -1.0  # the forces on the second solid are the opposite ones
         arm: Any = (0.0, 0.0, 0.0)
