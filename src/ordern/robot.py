@@ -762,8 +762,9 @@ class Robot(
         ("finger", "box"): spheres, capsules and boxes. With `self_collision`, all shapes touch each other by the rules
         of the file: its bits and exclusions, and not where a joint connects their bodies. By the same rules, moving
         bodies touch the static geometry of the `scene` (shapes on the base, such as tables and stairs): by default
-        unless `points` or `pairs` are given, with True in any case, with False never. `friction` and `restitution` are those of contacts
-        between bodies; by default those of the file, or 0.8 and 0. Those of the ground are its own. With `limits`,
+        unless `points` or `pairs` are given, with True in any case, with False never. `friction` and
+        `restitution` are those of contacts between bodies; by default those of the file, or 0.8 and 0. Those of
+        the ground are its own. With `limits`,
         joints of one freedom stop at their limits, in the same solver. `sweeps` are its iterations in a step: more of
         them make a step more exact. They end in states where they change velocities by less than `settled` in m/s; zero
         is for all sweeps. With neither ground nor pairs, the ground is the plane of the file, by the rules

@@ -53,6 +53,7 @@ def on_a_fixed_one(lower: Solid, upper: Solid, where: on.Placement) -> on.Robot:
     return builder.build().with_contacts(pairs=[("upper", "table")], friction=0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solids", [(BOX, CUBE), (PLATE, BOX), (BAR, CUBE), (PLATE, BAR)], ids=str)
 def test_the_certificate_has_the_overlap_of_two_solids(solids: tuple[Solid, Solid]) -> None:
     robot = floating(solids).with_contacts(pairs=[("0", "1")])
@@ -97,6 +98,7 @@ def test_equal_boxes_are_a_stack(angle: float) -> None:
     assert not run.uncertified[20:].any()
 
 
+@pytest.mark.slow
 def test_edges_that_cross_hold_each_other() -> None:
     """A bar that stands on its edge on a fixed one, across it, is in equilibrium, and pushes with its weight."""
     turned = on.Placement(on.rotations.matrix_from_quaternion(turn((1, 0, 0), math.pi / 4)).ravel())
