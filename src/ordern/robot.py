@@ -104,7 +104,11 @@ class Robot(
         threads: Threads = None, out: Out = None, *, device: Device = None, base_velocity: ArrayLike | None = None,
         base_acceleration: ArrayLike | None = None, t: ArrayLike | None = None, check: bool | float = True,
     ) -> Array:  # fmt: skip
-        """Return the joint accelerations that joint forces tau and `external` forces cause, of shape (..., nv).
+        """Return the accelerations that joint forces tau and `external` forces cause, without contacts, (..., nv).
+
+        Contacts, joint limits, damping, friction and springs do not act, not even for a robot `with_contacts`, and the
+        same holds for the derivatives: add `passive_force` and contact forces yourself, or take a step with `rollout`.
+        Loops do act.
 
         The default method is "articulated-body"; for robots with loops it is "multipliers", which keeps the loops
         closed. `closed_dynamics` has the other methods for loops, and more results. `t` is the time, for driven loops.
@@ -542,8 +546,36 @@ class Robot(
         """Return the rate of the positions, dq/dt, at the velocity v, of shape (..., nq)."""
 
     @answers
+    def normalize(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
+        """Return q with quaternions of unit length, of shape (..., nq); loops stay as open as they are."""
+
+    def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
+        """Return `normalize(q)`, of shape (..., nq): another spelling."""
+        return self.normalize(q, threads, out, device=device)
+
     def project(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
-        """Return the valid position next to q, of shape (..., nq): quaternions get unit length again."""
+        """Return the valid position next to q, of shape (..., nq): unit quaternions, and closed loops.
+
+        For a robot without loops it is `normalize(q)`. With loops it is `assemble(q).q`, in NumPy on the CPU, and loops
+        that cannot be closed raise an error; `assemble` has more options.
+
+        >>> import ordern as on
+        >>> four_bar = on.load("four-bar")
+        >>> bool(abs(four_bar.loop_residual(four_bar.project([0.3, 0.0, 0.0]))).max() < 1e-12)
+        True
+        """
+        if not self.nc:
+            return self.normalize(q, threads, out, device=device)
+        if device is not None:
+            raise ArgumentError(
+                f"project: {self.name!r} has loops, which are closed on the CPU only; leave out `device`, or call "
+                "`normalize`, which leaves loops as they are"
+            )
+        closed = self.assemble(q).q
+        if out is None:
+            return closed
+        np.copyto(out, closed)
+        return out
 
     def interpolate(self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike) -> Array:
         """Return the position at the part s of the way from q0 to q1 at constant velocity, of shape (..., nq).
@@ -571,10 +603,6 @@ class Robot(
         """
         apart: Any = abs(self.difference(q0, q1)) <= positive(tolerance, "tolerance", zero=True)
         return np.asarray(apart.all(axis=-1)) if isinstance(apart, np.ndarray) else apart.all(-1)
-
-    def normalise(self, q: ArrayLike, threads: Threads = None, out: Out = None, *, device: Device = None) -> Array:
-        """Return the valid position next to q: another name of `project`, of shape (..., nq)."""
-        return self.project(q, threads, out, device=device)
 
     @delegated("simulate.simulate", sets=True)
     def simulate(
@@ -916,7 +944,11 @@ class Robot(
 
     @delegated("operators", composed=True)
     def operators(self, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
-        """Return the papers' spatial operators at one state: H, phi, psi, M, P, D, K and others."""
+        """Return the papers' spatial operators of a tree at one state: H, phi, psi, M, P, D, K and others.
+
+        Robots with loops or mimic joints are refused: the algebra is that of a tree. `robot.opened()` is the tree of a
+        robot with loops. Contacts do not matter.
+        """
 
     @delegated("check")
     def check(self) -> Report:

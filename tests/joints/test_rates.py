@@ -118,7 +118,7 @@ def test_of_a_robot(way) -> None:
     h = 1e-5
     wanted = (robot.integrate(q, v, h) - robot.integrate(q, v, -h)) / (2 * h)
     assert_close(robot.kernel("position_rate", way=way)(q, v), wanted, FINITE_DIFFERENCE)
-    assert_close(robot.kernel("project", way=way)(q), q, 4 * EXACT)
+    assert_close(robot.kernel("normalize", way=way)(q), q, 4 * EXACT)
 
 
 def test_as_functions_of_a_robot() -> None:

@@ -40,6 +40,18 @@ def test_same_position() -> None:
     with pytest.raises(ArgumentError, match="tolerance must be a finite number not below zero"):
         body.same_position(q, q, -1.0)
     assert_close(body.normalise(2.0 * q)[:4], q[:4], ROUNDING)
+    assert_close(body.project(2.0 * q)[:4], q[:4], ROUNDING)
+
+
+def test_project_closes_loops_and_normalize_does_not() -> None:
+    robot, q = on.load("four-bar"), np.array([[0.3, 0.0, 0.0], [0.5, -0.2, 0.1]])
+    out = np.empty((2, 3))
+    assert robot.project(q, out=out) is out
+    assert_close(robot.loop_residual(out), np.zeros((2, robot.nc)), 1e-12)
+    assert np.abs(robot.loop_residual(q)).max() > 0.1
+    assert_close(robot.normalize(q), q, 0.0)
+    with pytest.raises(ArgumentError, match="project: 'four-bar' has loops, which are closed on the CPU only"):
+        robot.project(q, device="cuda")
 
 
 def test_static_torque() -> None:

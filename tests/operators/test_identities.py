@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ordern as on
 from ordern.operators.identities import INVERSES, PRODUCTS, SUMS, inverse_sides, sides
 from tests.operators.dense import ROBOTS, STATES, WITH_ARMATURE, ask, evaluate, lazy, plain, sides_of
 from tests.tolerances import INVERSION, ROUNDING, assert_close
@@ -230,3 +231,10 @@ def test_at_rest(name: str) -> None:
     assert_close(ops.mass_matrix.inv() @ T, qdd, INVERSION)
     assert_close(ops.P @ alpha + z, ops.expression("phi M phi* H*") @ qdd, INVERSION)
     assert_close(ops.R @ alpha + ops.expression("phi~ R H*") @ qdd, ops.expression("phi M phi* H*") @ qdd, INVERSION)
+
+
+def test_mechanisms_are_refused() -> None:
+    robot = on.load("four-bar")
+    with pytest.raises(on.ArgumentError, match=r"operators: .* 'four-bar' has loops or couplings \('pin'\)"):
+        robot.operators(robot.neutral())
+    robot.opened().operators(robot.neutral())

@@ -94,7 +94,7 @@ def test_both_machines_agree(robot, name) -> None:
         return
     assert_close(found.dense[0, 1:], wanted[0][3], SAME_STEPS)
     ends = found.dense.sum(axis=1)
-    assert_close(robot.project(ends[:, : robot.nq]), found.q, TOLERANCE)
+    assert_close(robot.normalize(ends[:, : robot.nq]), found.q, TOLERANCE)
     assert_close(ends[:, robot.nq : -2], found.v, ROUNDING)
     assert_close(ends[:, -2], np.diff(found.work, prepend=0.0), ROUNDING)
     starts = found.dense[:, 0]

@@ -106,7 +106,7 @@ def test_rolled(method, monkeypatch) -> None:
     monkeypatch.setenv("ORDERN_CACHE", "off")
     monkeypatch.setattr(program, "UNROLL_LIMIT", 0)
     loop = FixedLoop.of(robot, method, "articulated-body", "float64", False)
-    assert {"dynamics", "passive", "rate", "project"} <= set(loop.rolled)
+    assert {"dynamics", "passive", "rate", "normalize"} <= set(loop.rolled)
     found = robot.rollout(q, v, steps=5, dt=1e-3, method=method)
     zero = np.zeros((5, robot.nv))
     for k in range(3):

@@ -21,7 +21,7 @@ QUESTIONS = (
     *("constraint_forces", "momentum", "operational_inertia_inverse", "frame_response", "kinetic_energy"),
     *("potential_energy", "pose", "velocity", "acceleration", "jacobian", "jacobian_rate", "body_poses"),
     *("body_velocities", "body_accelerations", "com", "com_velocity", "com_acceleration", "com_jacobian"),
-    *("centroidal_momentum", "centroidal_map", "integrate", "difference", "position_rate", "project"),
+    *("centroidal_momentum", "centroidal_map", "integrate", "difference", "position_rate", "normalize"),
 )
 ROBOTS: dict[str, Callable[[], on.Robot]] = {
     **{name: lambda name=name: on.load(name) for name in ("double-pendulum", "planar-3r", "puma560", "stanford-arm")},

@@ -77,7 +77,7 @@ question("centroidal_map_rate", (_q, _v), "columns", "composite-body", options=(
 question("integrate", (_q, _v, Port("dt", "scalar")), "q", "joint-by-joint")
 question("difference", (Port("q0", "q"), Port("q1", "q")), "v", "joint-by-joint")
 question("position_rate", (_q, _v), "q_rate", "joint-by-joint")
-question("project", (_q,), "q", "joint-by-joint")
+question("normalize", (_q,), "q", "joint-by-joint")
 _t = Port("t", "scalar", optional=True)
 question("loop_residual", (_q, _t), "rows", "outward", loops=True)
 question("loop_rate", (_q, _v, _t), "rows", "outward", loops=True)

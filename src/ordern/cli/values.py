@@ -153,7 +153,7 @@ def _on_the_manifold(x: Array, robot: Robot, option: str) -> Array:
     if robot.nq == robot.nv:
         return x
     with np.errstate(all="ignore"):
-        q = np.asarray(robot.project(x))
+        q = np.asarray(robot.normalize(x))
     if not np.isfinite(q).all():
         raise UsageError(f"{option}: a quaternion must not be zero")
     return q

@@ -131,7 +131,7 @@ def assemble(
     which = "or a dictionary of such by names of joints"
     heavy = positive_weights(weights, robot.nv, lambda name: robot.joint(name).v, which)
     solver = _Solver(robot, kept_freedoms(robot, keep, "assemble"), heavy, t, limits, tolerance)
-    x = solver.limits.within(np.asarray(robot.project(flat(start, batch, n))))
+    x = solver.limits.within(np.asarray(robot.normalize(flat(start, batch, n))))
     found = solver.solve(x, steps)
     generator = random_generator(rng, "assemble")
     whole: Any = restarts

@@ -35,8 +35,13 @@ POINTS = ("joint", "mass centre", "base")
 
 
 def operators(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Operators:
-    """Return the spatial operators of a robot at position q and velocity v, one state; at rest without v."""
+    """Return the spatial operators of a tree at position q and velocity v, one state; at rest without v."""
     require_one_set(model, "operators")
+    if model.nc:
+        raise ArgumentError(
+            f"operators: the algebra is that of a tree, and {model.name!r} has loops or couplings "
+            f"({', '.join(map(repr, model.loop_rows))}); `robot.opened()` is the tree without them"
+        )
     reason = no_couplings(model)
     if reason:
         raise ArgumentError(f"operators: the algebra is that of a tree of free joints; {reason}")

@@ -58,7 +58,7 @@ def simulate(
         )
     options = SimulationOptions(**keywords)
     require_loops(robot, options.switches)
-    q = robot.project(initial_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
+    q = robot.normalize(initial_state("q0", q0, robot.neutral() if q0 is not None else assembled(robot), robot))
     v = initial_state("v0", v0, np.zeros(robot.nv), robot)
     span = report_times(until)
     forces = (applied(robot, tau), External(robot, external))
@@ -158,7 +158,7 @@ def _compile(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> None:
 
 def _use(problem: Problem, q: Array, v: Array, stops: list[Stop]) -> bool:
     robot = problem.robot
-    robot.project(q)
+    robot.normalize(q)
     robot.position_rate(q, v)
     problem.free_dynamics(q, v, np.zeros(robot.nv), 0.0)
     robot.kinetic_energy(q, v)

@@ -160,4 +160,4 @@ class _Machine:
 
     def project(self, q: Any) -> Any:
         """Return positions with quaternions of unit length."""
-        return self._robot.project(q, self._steps.threads)
+        return self._robot.normalize(q, self._steps.threads)

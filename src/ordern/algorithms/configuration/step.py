@@ -14,9 +14,9 @@ __all__ = [
     "difference",
     "integrate",
     "joint_by_joint",
+    "normalize",
     "position_rate",
     "position_tangent",
-    "project",
     "velocity_of_rate",
 ]
 
@@ -49,8 +49,8 @@ def position_rate(tree: Tree, q: Joints, qd: Joints) -> Output:
     return joint_by_joint(tree, "q_rate", lambda i: i.joint.rate(q[i], qd[i]))
 
 
-@algorithm("project", "joint-by-joint", equations="Joint.project")
-def project(tree: Tree, q: Joints) -> Output:
+@algorithm("normalize", "joint-by-joint", equations="Joint.project")
+def normalize(tree: Tree, q: Joints) -> Output:
     """Return the valid position next to numbers that are nearly one: normalise quaternions."""
     return joint_by_joint(tree, "q", lambda i: i.joint.project(q[i]))
 

@@ -190,7 +190,7 @@ class _Tracer:
 
     def project(self, q: Values) -> Values:
         """Return positions with quaternions of unit length."""
-        return q if self._flat else self._kernel("project", q)
+        return q if self._flat else self._kernel("normalize", q)
 
     def add(self, x: Values | None, terms: Sequence[tuple[float, Values]]) -> Values:
         """Return x plus a weighted sum times the step."""

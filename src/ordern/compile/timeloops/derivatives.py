@@ -43,7 +43,7 @@ class _Derivatives(Emitter):
             "euler_position": (nq, nv, nv, 1),
             "euler_velocity": (nq, nv, nv, 1),
             "rate": (nq, nv),
-            "project": (nq,),
+            "normalize": (nq,),
             "difference": (nq, nq),
             "external_force": (nq, self.external.size),
         }
@@ -227,7 +227,7 @@ class Puller(_Derivatives):
     def pull_project(self, q: Tile, weights: Tile) -> Tile:
         """Return derivatives of the projection."""
         self._state(q)
-        [found] = self._kept(self._pull("project", weights))
+        [found] = self._kept(self._pull("normalize", weights))
         return found
 
     def pull_tangent(self, q: Tile, weights: Tile) -> Tile:
@@ -293,7 +293,7 @@ class Pusher(_Derivatives):
             "passive": (*self.arguments["passive"], q, v),
             "integrate": (*self.arguments["integrate"], q, v, self.stretched),
             "rate": (self.q, self.v, q, v),
-            "project": (self.q, q),
+            "normalize": (self.q, q),
             "difference": (self.q, self.goal, q, self.rates["goal"]),
             "external_force": (self.q, self.loads, q, self.rates["external"]),
         }
@@ -350,7 +350,7 @@ class Pusher(_Derivatives):
         """Return the rate of the projection."""
         self._state(q)
         self.copy(rate, self.q_rate)
-        return self._call("push_project")
+        return self._call("push_normalize")
 
     def as_numbers(self, q: Tile, tangent: Tile) -> Tile:
         """Return the rates of the numbers of q for a tangent."""

@@ -186,7 +186,7 @@ class Emitter:
             "euler_position": (self.q, self.v, self.force, self.h),
             "euler_velocity": (self.q, self.v, self.force, self.h),
             "rate": (self.q, self.v),
-            "project": (self.q,),
+            "normalize": (self.q,),
             "difference": (self.q, self.goal),
             "external_force": (self.q, self.loads),
         }
@@ -240,7 +240,7 @@ class Emitter:
         if self.flat:
             return q
         self.copy(q, self.q)
-        return self._call("project")
+        return self._call("normalize")
 
     def add(self, x: Tile | None, terms: Sequence[tuple[float, Tile]]) -> Tile:
         """Return x plus a weighted sum times the step."""

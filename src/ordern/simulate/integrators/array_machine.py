@@ -113,7 +113,7 @@ class ArrayMachine:
 
     def project(self, q: Array) -> Array:
         """Return positions with normalised quaternions."""
-        return self._ask("project", q)
+        return self._ask("normalize", q)
 
     # rates ---------------------------------------------------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class ArrayMachine:
 
     def push_project(self, q: Array, rate: Array) -> Array:
         """Return the rate of the projection."""
-        return self._push("project", (q,), (rate,))
+        return self._push("normalize", (q,), (rate,))
 
     # weights -------------------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class ArrayMachine:
 
     def pull_project(self, q: Array, weights: Array) -> Array:
         """Return derivatives of the projection."""
-        return self._pull("project", (q,), weights)[0]
+        return self._pull("normalize", (q,), weights)[0]
 
     # charts --------------------------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class ArrayMachine:
     def _pull(self, question: str, given: Sequence[Any], weights: Array) -> list[Array]:
         kernel = self._kernel(("pull", question), lambda: derivative_kernel(self.robot, question, pull_name))
         flat, nq, nv = np.asarray(kernel(*given, weights)), self.robot.nq, self.robot.nv
-        sizes = {"project": (nq,), "integrate": (nq, nv, 1), "external_force": (nq, 6 * len(self.robot.bodies))}
+        sizes = {"normalize": (nq,), "integrate": (nq, nv, 1), "external_force": (nq, 6 * len(self.robot.bodies))}
         sizes |= {"forward_dynamics": (nq, nv, nv)} | dict.fromkeys(("position_rate", "passive_force"), (nq, nv))
         sizes |= dict.fromkeys(("euler_position", "euler_velocity"), (nq, nv, nv, 1))
         *found, numbers = np.split(flat, np.cumsum(sizes[question]), axis=-1)

@@ -77,7 +77,7 @@ class Segment:
 def _state(robot: Robot, y: Array) -> tuple[Array, Array]:
     """Return positions, projected, and velocities from values of polynomials."""
     nq, nv = robot.nq, robot.nv
-    return robot.project(np.ascontiguousarray(y[..., :nq])), np.ascontiguousarray(y[..., nq : nq + nv])
+    return robot.normalize(np.ascontiguousarray(y[..., :nq])), np.ascontiguousarray(y[..., nq : nq + nv])
 
 
 def located(t: Array, times: ArrayLike) -> tuple[Array, NDArray[np.intp]]:

@@ -96,7 +96,7 @@ def _requests(
     if method.exponential:
         questions += ["euler_position", "euler_velocity"] if turns_velocities(robot) else ["integrate"]
     if not is_flat(robot):
-        questions += ["position_rate", "project"]
+        questions += ["position_rate", "normalize"]
     names = {"position_rate": "rate", "passive_force": "passive", "all_passive_force": "passive"}
     return found | {names.get(question, question): robot.kernel(question).request for question in questions}
 

@@ -39,7 +39,7 @@ _VARIED = {
     "euler_position": ("q", "v", "a", "dt"),
     "euler_velocity": ("q", "v", "a", "dt"),
     "position_rate": ("q", "v"),
-    "project": ("q",),
+    "normalize": ("q",),
     "difference": ("q0", "q1"),
     "external_force": ("q", "external"),
     "contact_step": ("q", "v", "tau", "dt", "drag", "surfaces"),

@@ -68,7 +68,7 @@ class NumpyMachine:
 
     def project(self, q: Array) -> Array:
         """Return positions whose quaternions have unit length."""
-        return self._robot.project(q)
+        return self._robot.normalize(q)
 
     def error(self, before: Point[Array], after: Point[Array], q: Array, v: Array) -> Any:
         """Return the mean square of (q, v) relative to atol + rtol times the larger of both states."""

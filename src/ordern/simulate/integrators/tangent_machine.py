@@ -99,7 +99,7 @@ class TangentMachine:
     def project(self, q: Varied) -> Varied:
         """Return positions with normalised quaternions; their derivatives are tangents."""
         d = self.robot.derivatives.coordinate_projection(q.x)
-        end = Varied(self.robot.project(q.x), d.q @ q.d)
+        end = Varied(self.robot.normalize(q.x), d.q @ q.d)
         return Varied(end.x, self.tangents(end))
 
     def tangents(self, q: Varied) -> Array:

@@ -69,7 +69,7 @@ class Hermite:
             r1[..., part] = np.where(other, -r1[..., part], r1[..., part])
         q, _ = _cubic(self.t, at, k, q0, r0, q1, r1)
         v, _ = _cubic(self.t, at, k, self.v[k], self.a[k], self.v[k + 1], self.a[k + 1])
-        return self.robot.project(q), v
+        return self.robot.normalize(q), v
 
     def acceleration(self, times: ArrayLike) -> Array:
         """Return accelerations at these times, the rates of the cubics of velocities, (..., nv)."""

@@ -39,7 +39,7 @@ def resampled(result: Result, times: ArrayLike | None, rate: float | None) -> Re
     if LOOPS_CLOSED in result.extra:  # 0 or 1: not interpolated
         new[LOOPS_CLOSED] = result.extra[LOOPS_CLOSED][k].copy()
     if "q_reference" in new:
-        new["q_reference"] = result.robot.project(new["q_reference"])
+        new["q_reference"] = result.robot.normalize(new["q_reference"])
     exact = result.t[k] == at
     for name, x in result.arrays():
         new[name][exact] = x[k[exact]]

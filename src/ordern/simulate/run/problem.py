@@ -212,7 +212,7 @@ class Problem:
 
     def project(self, q: Array) -> Array:
         """Return the nearest valid position: quaternions become units."""
-        return self.robot.project(q)
+        return self.robot.normalize(q)
 
     def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array, float]:
         """Return the state of the mechanism next to the end of a step, and the energy that it has more."""

@@ -164,7 +164,7 @@ class Tracker:
         n, nq, nv = len(dense), self.robot.nq, self.robot.nv
         parts = np.arange(1, self.samples + 1) / self.samples
         y = evaluate(dense[:, None], np.broadcast_to(parts, (n, self.samples)))
-        q = self.robot.project(np.ascontiguousarray(y[..., :nq]))
+        q = self.robot.normalize(np.ascontiguousarray(y[..., :nq]))
         v = np.ascontiguousarray(y[..., nq : nq + nv])
         times = edges[:-1, None] + parts * np.diff(edges)[:, None]
         times[:, -1] = edges[1:]

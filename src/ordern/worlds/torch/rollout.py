@@ -374,13 +374,13 @@ class _RolloutOperator(Native):
     def _one_trajectory(self, given: Mapping[str, Tensor]) -> Tensor:
         """Return the states of one trajectory, whose step is a single number."""
         robot = with_values(self._owner, given[_PARAMETERS]) if _PARAMETERS in given else self._owner
-        q, v = robot.project(given["q0"]), given["v0"]  # derivatives are along motions of joints
+        q, v = robot.normalize(given["q0"]), given["v0"]  # derivatives are along motions of joints
         told = v.new_zeros(self._certified)
         take, pushes = self._taker(robot, given, v)
         kept = [torch.cat([q, v, told], -1)]
         for k in range(self._steps // self._every * self._every):
             now = {x: given[x].select(-3 if x == "external" else -2, k if self._rows[x] > 1 else 0) for x in self._rows}
-            fed = (given["kp"], given["kd"], robot.project(now["target"])) if "target" in now else None
+            fed = (given["kp"], given["kd"], robot.normalize(now["target"])) if "target" in now else None
             force = now.get("tau", torch.zeros_like(v))
             q, v, pushes, found = take(q, v, pushes, force, now.get("external"), fed)
             told = torch.maximum(told, found[..., : self._certified])
