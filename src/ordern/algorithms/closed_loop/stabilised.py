@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from ...model import Joints, Number, Output, Tree
 from ..configuration.passive import frictionless_force, passive_force
-from ..configuration.step import joint_by_joint
+from ..configuration.step import by_freedom
 from ..forward_dynamics.articulated_body import articulated_body
 from ..registry import Port, algorithm, question
 from .constraints import loop_bias, loop_rate, loop_residual
@@ -45,7 +45,7 @@ def stabilised(tree: Tree, q: Joints, qd: Joints, tau: Joints, alpha: float) -> 
 def all_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> Output:
     """Return forces of dampers, friction and springs in the joints of the tree and in the joints that close loops."""
     tree_joints, loop_joints = (f(tree, q, qd, smoothing) for f in (passive_force, loop_passive_force))
-    return joint_by_joint(tree, "f", lambda i: tree_joints[i] + loop_joints[i])
+    return by_freedom(tree, "f", lambda d: tree_joints[d] + loop_joints[d])
 
 
 @algorithm("step_passive_force", "joint-by-joint", paper="Featherstone-Orin 2000", equations="(19)", sweeps=False)
@@ -54,7 +54,5 @@ def step_passive_force(tree: Tree, q: Joints, qd: Joints, smoothing: Number) -> 
     own = frictionless_force(tree, q, qd)
     if not any(x.is_passive for x in tree.model.loops if x.active):
         return own
-    out, loop_joints = tree.output("f"), loop_passive_force(tree, q, qd, smoothing)
-    for d in tree.freedoms():
-        out[d] = own[d] + loop_joints[d]
-    return out
+    loop_joints = loop_passive_force(tree, q, qd, smoothing)
+    return by_freedom(tree, "f", lambda d: own[d] + loop_joints[d])

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...graph import Jet, Scalar
-from ...model import Index, Joints, Number, Output, Tree
+from ...model import Freedom, Index, Joints, Number, Output, Tree
 from ...spatial import Freedoms
 from ..registry import Port, algorithm, question
 
 __all__ = [
+    "by_freedom",
     "difference",
     "integrate",
     "joint_by_joint",
@@ -28,6 +29,18 @@ def joint_by_joint(tree: Tree, kind: str, value: Callable[[Index], Freedoms]) ->
     out = tree.output(kind)
     for i, _ in tree.outward():
         out[i] = value(i)
+    return out
+
+
+def by_freedom(tree: Tree, kind: str, value: Callable[[Freedom], Scalar]) -> Output:
+    """Return a result of a kind with one entry for each degree of freedom, `value(d)`.
+
+    Results of forces are combined in this way: part i of such a result has the forces of all joints that follow joint i
+    already, and `joint_by_joint` would add these a second time.
+    """
+    out = tree.output(kind)
+    for d in tree.freedoms():
+        out[d] = value(d)
     return out
 
 

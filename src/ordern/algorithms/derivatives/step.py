@@ -22,7 +22,7 @@ from ...spatial import Freedoms
 from ..closed_loop.balance import closed_balance
 from ..closed_loop.stabilised import all_passive_force
 from ..configuration.passive import passive_force
-from ..configuration.step import joint_by_joint, position_tangent
+from ..configuration.step import by_freedom, joint_by_joint, position_tangent
 from ..inverse_dynamics.newton_euler import newton_euler
 from ..registry import Port, algorithm, question
 
@@ -51,7 +51,7 @@ def forces_left(tree: Tree, q: Joints, qd: Joints, qdd: Joints, smoothing: Numbe
     still: Base = tree.zeros("motion")
     tau = newton_euler(tree, q, qd, qdd, external, still, still)
     passive = passive_force(tree, q, qd, smoothing)
-    return joint_by_joint(tree, "f", lambda i: tau[i] - passive[i])
+    return by_freedom(tree, "f", lambda d: tau[d] - passive[d])
 
 
 @algorithm("closed_forces_left", "newton-euler", paper="Featherstone-Orin 2000", equations="(17)-(20)", sweeps=False)
