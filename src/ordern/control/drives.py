@@ -39,7 +39,7 @@ class Drives:
         self.everywhere = bool(self.at.all())
         self.whole = self.everywhere and not self.looped
         """True if every joint has a motor and the robot has no loops."""
-        self.passive_loops = any(x.active and x.is_passive for x in robot.loops)
+        self.passive_loops = robot.passive_question == "all_passive_force"
         self.timed = robot.loop_table.timed
         self.ask = loop_functions(robot)
         self.held = self._floating()

@@ -56,7 +56,7 @@ class ContactRows:
     def __init__(self, grasp: Grasp) -> None:
         robot = grasp.robot
         self.grasp, self.robot, self.timed = grasp, robot, False
-        self.passive = any(x.is_passive for x in robot.loops if x.active)
+        self.passive = robot.passive_question == "all_passive_force"
         ends = np.cumsum([c.bound.shape[1] for c in grasp.contacts]).tolist()
         names = {c.name: slice(*rows) for c, rows in zip(grasp.contacts, pairwise([0, *ends]), strict=True)}
         loops = {name: slice(grasp.nc + s.start, grasp.nc + s.stop) for name, s in robot.loop_rows.items()}

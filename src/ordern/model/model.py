@@ -158,10 +158,20 @@ class Model:
 
     @cached_property
     def has_passive(self) -> bool:
-        """True if joints have dampers, friction or springs, or bodies have drag."""
+        """True if joints of the tree have dampers, friction or springs, or bodies have drag; see `passive_question`."""
         if self.variation is not None and self.variation.varies("damping", "joint_friction", "stiffness"):
             return True
         return any(c.is_passive for c in self.joints) or any(b.drags for b in self.bodies)
+
+    @cached_property
+    def passive_question(self) -> str:
+        """The question that returns all passive forces, those of joints that close active loops included; "" if none.
+
+        Everything that takes steps asks it, so that no step leaves a force out.
+        """
+        if any(x.is_passive for x in self.loops if x.active):
+            return "all_passive_force"
+        return "passive_force" if self.has_passive else ""
 
     @cached_property
     def has_step_passive(self) -> bool:

@@ -194,7 +194,8 @@ def _after(
     q, v, tau = (np.broadcast_to(np.asarray(x), (*batch, robot.nv)) for x in state)
     if h is None:
         return q, v
-    forces = tau + robot.passive_force(q, v, smoothing) if robot.has_passive else tau
+    passive = robot.passive_question
+    forces = tau + robot._kernels.ask(passive, q, v, smoothing) if passive else tau
     v = v + h * robot.forward_dynamics(q, v, forces, *external)
     return robot.integrate(q, v, h), v
 

@@ -87,20 +87,16 @@ class ContactSteps:
         self, q: Any, v: Any, pushes: tuple[Any, Any], tau: Any, external: Any, feedback: Any
     ) -> tuple[Any, Any, tuple[Any, Any], Any]:
         """Return the state after one step, the impulses of contacts and stops, and the certificate."""
-        robot, threads = self.robot, self.threads
-        force, drag, fed, present = tau, 0.0 * v, tuple[Any, ...](), tuple[str, ...]()
+        robot, threads, servo = self.robot, self.threads, None
+        drag, fed, present = 0.0 * v, tuple[Any, ...](), tuple[str, ...]()
         if feedback is not None:
             kp, kd, target = feedback
             drag = drag + (kd + self.h * kp)
             servo = kp * robot.difference(q, target, threads=threads) - drag * v
             if np.isfinite(self.effort).any():
-                fed, present = (servo, self.effort), ("servo", "effort")
-            else:
-                force = force + servo
-        if robot.has_step_passive:
-            force = force + robot.kernel("step_passive_force")(q, v, self.smoothing, threads=threads)
-        if external is not None:
-            force = force + robot.kernel("external_force")(q, external, threads=threads)
+                fed, present, servo = (servo, self.effort), ("servo", "effort"), None
+        passive = "step_passive_force" if robot.has_step_passive else ""
+        force = _total(robot, (q, v), tau, servo, external, passive, self.smoothing, threads)
         impulses, stops = map(self.constant, pushes)
         given = q, v, force, self.h, drag, robot.lower, robot.upper, impulses, stops, self.surfaces, *fed
         found = robot.kernel("contact_step", present=present)(*given, threads=threads)
@@ -112,6 +108,19 @@ class ContactSteps:
         return found[..., :nq], found[..., nq : nq + nv], pushes, self.constant(found[..., at + nv :])
 
 
+def _total(
+    robot: Robot, state: tuple[Any, Any], tau: Any, servo: Any, external: Any, passive: str, smoothing: float,
+    threads: int | None,
+) -> Any:  # fmt: skip
+    """Return all joint forces at a state: given, of feedback, of the `passive` question, and of forces on bodies."""
+    force = tau if servo is None else tau + servo
+    if passive:
+        force = force + robot.kernel(passive)(*state, smoothing, threads=threads)
+    if external is not None:
+        force = force + robot.kernel("external_force")(state[0], external, threads=threads)
+    return force
+
+
 class _Machine:
     """Runs one step."""
 
@@ -121,17 +130,12 @@ class _Machine:
 
     def acceleration(self, node: float, q: Any, v: Any) -> Any:
         """Return dv/dt at a stage."""
-        s, robot, force = self._steps, self._robot, self._tau
+        s, robot, servo = self._steps, self._robot, None
         if self._feedback is not None:
             kp, kd, target = self._feedback
-            servo = kp * robot.difference(q, target, threads=s.threads) - kd * v
-            force = force + clipped(servo, s.effort)
-        if any(loop.is_passive for loop in robot.loops if loop.active):
-            force = force + robot.kernel("all_passive_force")(q, v, s.smoothing, threads=s.threads)
-        elif robot.has_passive:
-            force = force + robot.passive_force(q, v, s.smoothing, s.threads)
-        if self._external is not None:
-            force = force + robot.kernel("external_force")(q, self._external, threads=s.threads)
+            servo = clipped(kp * robot.difference(q, target, threads=s.threads) - kd * v, s.effort)
+        passive = robot.passive_question
+        force = _total(robot, (q, v), self._tau, servo, self._external, passive, s.smoothing, s.threads)
         if robot.nc:
             return robot.kernel("stabilised_dynamics", alpha=BAUMGARTE)(q, v, force, threads=s.threads)
         return robot.kernel("forward_dynamics", s.dynamics)(q, v, force, threads=s.threads)

@@ -40,7 +40,7 @@ class LoopRows:
         self.robot, self.nc = robot, robot.nc
         self.names: Mapping[str, slice] = robot.loop_rows
         self.timed = any(x.type.timed for x in robot.loop_table.loops)
-        self.passive = any(x.is_passive for x in robot.loops if x.active)
+        self.passive = robot.passive_question == "all_passive_force"
         self._compiled = bool(robot.nc) and usual_method(robot) == "multipliers" and compiles(robot)
         self._functions: dict[str, Callable[..., Array]] = {}
 

@@ -59,7 +59,7 @@ class ArrayMachine:
         """Begin steps of these lengths (steps,), with these `Forces`; None for changes of coordinates alone."""
         self.robot, self.h, self.forces = robot, h[:, None, None], forces
         self._dynamics, self._smoothing = robot.kernel("forward_dynamics", dynamics), np.float64(smoothing)
-        self.turning = turns_velocities(robot)
+        self.turning, self._passive = turns_velocities(robot), robot.passive_question
         self._known: dict[Any, Any] = {}
         self.number_rates: dict[bool, Array] = {}
         """The rates (directions, numbers) of the numbers of a varied robot, without regrouping and with it."""
@@ -80,8 +80,8 @@ class ArrayMachine:
         force, loads = self.forces.drives(node, q, v), self.forces.loads(node)
         if loads is not None:
             force = force + self._ask("external_force", q, loads)
-        if self.robot.has_passive:
-            force = force + self._ask("passive_force", q, v, self._smoothing)
+        if self._passive:
+            force = force + self._ask(self._passive, q, v, self._smoothing)
         return np.asarray(self._dynamics(q, v, force))
 
     def rate(self, q: Array, v: Array) -> Array:
@@ -123,8 +123,8 @@ class ArrayMachine:
         loads = self.forces.loads(node)
         if loads is not None:
             force = force + self._push("external_force", (q, loads), (rates[0], self.forces.push_loads(node)))
-        if self.robot.has_passive:
-            force = force + self._push("passive_force", (q, v, self._smoothing), rates)
+        if self._passive:
+            force = force + self._push(self._passive, (q, v, self._smoothing), rates)
         return self._push("forward_dynamics", (q, v, a), (*rates, force))
 
     def push_rate(self, q: Array, v: Array, rates: tuple[Array, Array]) -> Array:
@@ -160,8 +160,8 @@ class ArrayMachine:
             more, by_loads = self._pull("external_force", (q, loads), force)
             by_q = by_q + more
             self.forces.pull_loads(node, by_loads.reshape(*by_loads.shape[:-1], -1, 6))
-        if self.robot.has_passive:
-            of_q, of_v = self._pull("passive_force", (q, v, self._smoothing), force)
+        if self._passive:
+            of_q, of_v = self._pull(self._passive, (q, v, self._smoothing), force)
             by_q, by_v = by_q + of_q, by_v + of_v
         return by_q, by_v
 
@@ -230,7 +230,7 @@ class ArrayMachine:
         kernel = self._kernel(("pull", question), lambda: derivative_kernel(self.robot, question, pull_name))
         flat, nq, nv = np.asarray(kernel(*given, weights)), self.robot.nq, self.robot.nv
         sizes = {"normalize": (nq,), "integrate": (nq, nv, 1), "external_force": (nq, 6 * len(self.robot.bodies))}
-        sizes |= {"forward_dynamics": (nq, nv, nv)} | dict.fromkeys(("position_rate", "passive_force"), (nq, nv))
+        sizes |= {"forward_dynamics": (nq, nv, nv)} | dict.fromkeys(("position_rate", self._passive), (nq, nv))
         sizes |= dict.fromkeys(("euler_position", "euler_velocity"), (nq, nv, nv, 1))
         *found, numbers = np.split(flat, np.cumsum(sizes[question]), axis=-1)
         if numbers.shape[-1] and self.collects:

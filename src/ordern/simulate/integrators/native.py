@@ -54,6 +54,10 @@ T = TypeVar("T")
 Renew = Callable[[float, Array, Array], tuple[Array, float] | None]
 """A function of (t, q, v) that returns joint forces and the time until which they hold, or None to stop there."""
 
+_PARTS = {"position_rate": "rate"} | dict.fromkeys(
+    ("passive_force", "all_passive_force", "step_passive_force"), "passive"
+)
+"""The compiler's names of kernels that differ from those of their questions."""
 _LANES = 2
 """Lanes for one state, which is in all of them: wider vectors take longer, and scalars are not faster."""
 _BUFFER = 1 << 20
@@ -89,16 +93,13 @@ def _requests(
             found["closed_solve"] = robot.kernel("closed_solve", present=closing.present).request
             found["close"] = robot.kernel("integrate").request
     questions = list(more)
-    if any(loop.is_passive for loop in robot.loops if loop.active):
-        questions.append("all_passive_force")
-    elif robot.has_passive:
-        questions.append("passive_force")
+    if robot.passive_question:
+        questions.append(robot.passive_question)
     if method.exponential:
         questions += ["euler_position", "euler_velocity"] if turns_velocities(robot) else ["integrate"]
     if not is_flat(robot):
         questions += ["position_rate", "normalize"]
-    names = {"position_rate": "rate", "passive_force": "passive", "all_passive_force": "passive"}
-    return found | {names.get(question, question): robot.kernel(question).request for question in questions}
+    return found | {_PARTS.get(question, question): robot.kernel(question).request for question in questions}
 
 
 def step_requests(
@@ -120,8 +121,7 @@ def step_requests(
 def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, Request]:
     """Return the kernels of steps with contacts."""
     used = {"step_passive_force": robot.has_step_passive, "difference": feedback, "external_force": external}
-    names = {"step_passive_force": "passive"}
-    found = {names.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
+    found = {_PARTS.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
     present = ("servo", "effort") if feedback and has_efforts(robot) else ()
     return found | {"contact": robot.kernel("contact_step", present=present).request}
 

@@ -122,8 +122,8 @@ class Field:
         dq, dv = unit[:, :n].copy(), unit[:, n:].copy()
         assert isinstance(problem.touching, Compliant)
         force = problem.touching.jacobian(q, v).T
-        if robot.has_passive:
-            force = force + robot.kernel("push passive_force by q v")(q, v, problem.smoothing, dq, dv)
+        if robot.passive_question:
+            force = force + robot.kernel(f"push {robot.passive_question} by q v")(q, v, problem.smoothing, dq, dv)
         moved = robot.kernel("push forward_dynamics by q v")(q, v, a, dq, dv) + robot.mass_matrix_solve(q, force)
         rates = robot.kernel("push position_rate by q v")(q, v, dq, dv)
         return Jacobian(np.concatenate([rates, moved], axis=1).T.copy(), n)

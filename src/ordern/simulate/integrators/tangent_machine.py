@@ -50,9 +50,10 @@ class TangentMachine:
         robot, nv = self.robot, self.robot.nv
         more: dict[str, Any] = {} if self.external is None else {"external": self.external}
         forces = self.tau.x
+        if robot.passive_question:
+            forces = forces + self._ask(robot.passive_question, q.x, v.x, self.smoothing)
         given: dict[str, Any] = {"q": q.x, "v": v.x, "smoothing": self.smoothing, **more}
         if robot.nc:
-            forces = forces + self._ask("all_passive_force", q.x, v.x, self.smoothing)
             known = None if self._rank == robot.nc else self._rank
             motion = robot.closed_dynamics(
                 q.x, v.x, forces, **more, stabilise=(BAUMGARTE, BAUMGARTE), rank=known, check=False
@@ -63,8 +64,6 @@ class TangentMachine:
             d = robot.derivatives.closed_forces_left(**given, wrt=("q", "v"))
             change = -(d.q @ q.d + d.v @ v.d)
             return Varied(motion.a, implicit.changes(change[:, :nv] + self.tau.d, change[:, nv:], None)[0])
-        if robot.has_passive:
-            forces = forces + self._ask("passive_force", q.x, v.x, self.smoothing)
         a = self._ask("forward_dynamics", q.x, v.x, forces, **more)
         d = robot.derivatives.forces_left(**given, a=a, wrt=("q", "v"))
         return Varied(a, self._ask("mass_matrix_inverse", q.x) @ (self.tau.d - d.q @ q.d - d.v @ v.d))
