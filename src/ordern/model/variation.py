@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from .contacts import Contacts
     from .model import Model
 
-__all__ = ["Variation", "all_varied", "structure_of", "varied_robot", "with_other_contacts", "with_values"]
+__all__ = [
+    "Variation",
+    "all_varied",
+    "structure_of",
+    "varied_robot",
+    "wholly_varied",
+    "with_other_contacts",
+    "with_values",
+]
 
 M = TypeVar("M", bound="Model")
 Mask = NDArray[np.bool_]
@@ -182,6 +190,18 @@ def all_varied(robot: M, fields: Iterable[str]) -> M:
     known = {} if earlier is None else earlier.full()
     parts = robot if earlier is None else earlier
     return varied_robot(robot, {x: known[x] if x in known else own_numbers(parts, (x,))[x] for x in fields}, {})
+
+
+def wholly_varied(robot: M, fields: Iterable[str]) -> M:
+    """Return a varied robot in which all numbers of these fields vary, by which derivatives by the fields are complete.
+
+    A mass multiplies ten numbers of its body, but those that are zero stay zero: they do not vary with it, and code has
+    no place for them. The derivatives by them are not zero.
+    """
+    assert robot.variation is not None
+    masks = robot.variation.masks
+    partly = [x for x in fields if x in masks and not masks[x].all()]
+    return all_varied(robot, partly) if partly else robot
 
 
 def with_values(robot: M, values: Array) -> M:

@@ -27,6 +27,7 @@ from ..arguments import Array, names_of, real
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
 from ..model.parameter_fields import FIELDS, hint_of_motion
+from ..model.variation import wholly_varied
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .force_derivatives import StepForces, varied_drives, varied_loads
 from .integrators.array_machine import ArrayMachine
@@ -52,6 +53,7 @@ def motion_vjp(result: Result, q: ArrayLike | None, v: ArrayLike | None, wrt: st
     if q is None and v is None:
         raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
     names = motion.names(wrt)
+    motion.vary(names)
     weights, batch = motion.weights(q, v)
     found = motion.gradient(weights, [name for name in names if name not in ("q0", "v0", "until")])
     shapes = motion.shapes()
@@ -74,6 +76,7 @@ def motion_jvp(result: Result, tangents: Mapping[str, ArrayLike]) -> Any:
         listed = ", ".join(f"{name} {x.shape}" for name, x in given.items())
         raise ArgumentError(f"jvp: the batches of the tangents differ: {listed}") from None
     flat = {name: np.broadcast_to(x, (*batch, *shapes[name])).reshape(-1, *shapes[name]) for name, x in given.items()}
+    motion.vary(names)
     q, v = (x.reshape(*batch, *x.shape[1:]) for x in motion.rates(flat))
     return _named("Rates", ("q", "v"))(q, v)
 
@@ -149,6 +152,11 @@ class _Motion:
         if not names:
             raise ArgumentError(f"give at least one argument in {what}: there are {', '.join(known)}")
         return tuple(x for x in known if x in names)
+
+    def vary(self, names: Sequence[str]) -> None:
+        """Let all numbers of the fields among these names vary: those, too, that are zero in the robot."""
+        if self.robot.variation is not None:
+            self.robot = wholly_varied(self.robot, [x for x in names if x in FIELDS])
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of tangents and gradients."""

@@ -116,14 +116,14 @@ def steps_between(
     robot: Robot, p: Plan, settings: ContactSettings, start: Mapping[str, AnyArray], span: tuple[int, int, int],
     threads: int | None,
 ) -> dict[str, AnyArray]:  # fmt: skip
-    """Take some steps of a rollout with contacts: `span` has the first, their number, and which are kept.
+    """Take some steps of a rollout: `span` has the first, their number, and which are kept.
 
-    `start` has the positions, velocities and impulses from which the first one begins. Return kept states and impulses,
-    (trajectories, rows, n), beginning with the start.
+    `start` has the positions, velocities and impulses from which the first one begins, if not those of the rollout.
+    Return kept states, and impulses of a robot with contacts, (trajectories, rows, n), beginning with the start.
     """
     first, steps, every = span
     part = replace(p, steps=steps, every=every)
-    record = ContactRecord(robot, part, settings)
+    record = None if robot.contacts is None else ContactRecord(robot, part, settings)
     given = robot, p.method, p.dynamics, p.dtype.name, "goal" in p.given, "external" in p.given
     loop = FixedLoop.of(*given, None, (), watched_events(robot, None, part)[1])
     states = {x: np.empty((p.count, part.rows, n), p.dtype) for x, n in (("q", robot.nq), ("v", robot.nv))}
@@ -132,12 +132,12 @@ def steps_between(
         **{f"{x}_out": states[x] for x in states},
         "parameters": shared_rows(loop.parameters(robot), p.batch),
         "marks": new_marks(0, robot, part),
-        **record.arrays,
+        **({} if record is None else record.arrays),
         **start,
     }
     tables = {name: x if x.shape[1] == 1 else x[:, first : first + steps] for name, x in p.tables.items()}
     _go(loop, arrays, tables, (steps, every), threads)
-    return {**states, "pushes": record.pushes}
+    return states if record is None else {**states, "pushes": record.pushes}
 
 
 def _go(

@@ -17,11 +17,13 @@ from ..compile import cores, shared_out
 from ..errors import ArgumentError, unknown_name
 from ..kernel.bound import bound
 from ..model.parameter_fields import FIELDS, hint_of_motion
+from ..model.variation import wholly_varied
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
-from .contact_derivatives import CONTACT_NAMES, contact_gradient, contact_rates, contact_sizes
+from .contact_derivatives import CONTACT_NAMES, contact_gradient, contact_rates, contact_sizes, require_ends
 from .contact_record import ContactSettings, require_contacts
 from .integrators.native_derivatives import GradientLoop, SensitivityLoop
 from .rolled import Source
+from .rollout import steps_between
 from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
 
 if TYPE_CHECKING:
@@ -91,13 +93,17 @@ def gradient(
 ) -> Any:
     """See `Rollout.vjp`. If `ends` are given, they are the states that the last step must reach.
 
-    With `numbers`, the weights of positions are by their numbers, even if there are as many as velocities.
+    With `numbers`, the weights of positions are by their numbers, even if there are as many as velocities, and those of
+    fields of parameters are by the numbers that vary; others stay zero.
     """
-    p, robot = source.plan, source.robot
+    p = source.plan
     _require_smooth(source, "vjp")
     if q is None and v is None:
         raise ArgumentError("vjp: give the weights of positions, q=..., or of velocities, v=..., or of both")
     names = _names(source, wrt)
+    if not numbers:
+        source, ends = _with_whole_fields(source, names, ends, threads)
+    robot = source.robot
     by_numbers = q is not None and (numbers or robot.nq != robot.nv) and np.shape(q)[-1:] == (robot.nq,)
     weights = {
         "wq": _rows_of(p, "q", q, robot.nq if by_numbers else robot.nv),
@@ -129,7 +135,7 @@ def sensitivity(
     ends: tuple[AnyArray, AnyArray] | None = None,
 ) -> Any:  # fmt: skip
     """See `Rollout.jvp`."""
-    p, robot = source.plan, source.robot
+    p = source.plan
     _require_smooth(source, "jvp")
     if not tangents:
         raise ArgumentError(f"jvp: give a tangent of at least one of {', '.join(_names(source, None))}")
@@ -143,6 +149,10 @@ def sensitivity(
             raise ArgumentError(f"jvp: the tangent of {name} has shape {x.shape}; its last dimensions must be {core}")
         tables[name] = x.reshape(*x.shape[: x.ndim - len(core)], *(_rows(p, name) or (1,)), math.prod(sizes[name]))
     batch = _broadcast(p.batch, [x.shape[:-2] for x in tables.values()])
+    fixed = {} if source.robot.variation is None else source.robot.variation.masks
+    moving = [name for name, x in given.items() if name in fixed and x[..., ~fixed[name]].any()]
+    source, ends = _with_whole_fields(source, moving, ends, threads)
+    robot = source.robot
     if robot.contacts is not None and robot.nv and p.count:
         dq, dv = (np.zeros((*batch, p.rows, robot.nv), p.dtype) for _ in range(2))
         along = {name: x.astype(p.dtype) for name, x in given.items()}
@@ -202,6 +212,26 @@ def _number_rates(robot: Robot, loop: SensitivityLoop, fields: Mapping[str, AnyA
     return np.concatenate(parts, axis=-1)
 
 
+def _with_whole_fields(
+    source: Source, names: Sequence[str], ends: tuple[AnyArray, AnyArray] | None, threads: int | None
+) -> tuple[Source, tuple[AnyArray, AnyArray] | None]:
+    """Return the source with a robot in which all numbers of these fields vary, and the ends that are left to check.
+
+    The steps of such a robot round in their own way. So the ends are checked here, with the steps of the rollout.
+    """
+    robot, p = source.robot, source.plan
+    if robot.variation is None:
+        return source, ends
+    whole = wholly_varied(robot, [x for x in names if x in FIELDS])
+    if whole is robot:
+        return source, ends
+    if ends is not None and robot.nv and p.count:
+        settings = source.contact or ContactSettings()
+        found = steps_between(robot, p, settings, {}, (0, p.steps, max(1, p.steps)), threads)
+        require_ends(p, found, ends, _CHANGED)
+    return replace(source, robot=whole), None
+
+
 def _require_smooth(source: Source, what: str) -> None:
     """Raise if a rollout has no derivatives, and say why."""
     p = source.plan
@@ -236,10 +266,10 @@ def _names(source: Source, wrt: str | Sequence[str] | None, what: str = "`wrt`")
     fed = "goal" in p.given
     known = [x for x in _ALL if fed or x not in (*_GAINS, "target")]
     known = [x for x in known if x != "external" or "external" in p.given]
-    known += [] if variation is None else variation.masks
-    known += contact_sizes(source.robot)
+    varied = () if variation is None else tuple(variation.masks)
+    known = list(dict.fromkeys([*known, *varied, *contact_sizes(source.robot)]))
     if wrt is None:
-        given = {*p.given, *(source.contact.given if source.contact else ())}
+        given = {*p.given, *varied, *(source.contact.given if source.contact else ())}
         return tuple(x for x in known if x not in ("tau", *CONTACT_NAMES) or x in given)
     names = names_of(wrt, "vjp: `wrt`")
     for name in names:

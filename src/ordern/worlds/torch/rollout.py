@@ -18,6 +18,7 @@ from torch import Tensor
 from ...algorithms.derivatives.coordinates import pull_name
 from ...arguments import AnyArray
 from ...errors import ArgumentError
+from ...model.parameter_sets import spread
 from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
 from ...records import dataclass
@@ -415,13 +416,14 @@ class _RolloutOperator(Native):
         """Return the rates of the states."""
         source, tangents = self._source(given), {x: y for x, y in moving.items() if x != "contact_impulses"}
         robot = source.robot
-        for name in ("q0", "target"):
+        by_rows = spread(robot)  # positions over time have an axis of rows before their own
+        for name, of in (("q0", robot), ("target", by_rows)):
             if name in tangents:
-                tangents[name] = robot.kernel("position_tangent")(given[name], tangents[name])
+                tangents[name] = of.kernel("position_tangent")(given[name], tangents[name])
         if _PARAMETERS in tangents:
             tangents |= by_field(structure_of(robot), np.asarray(tangents.pop(_PARAMETERS), float))
         found = sensitivity(source, tangents, threads)
-        dq = robot.position_rate(answer[..., : robot.nq], found.q)
+        dq = by_rows.position_rate(answer[..., : robot.nq], found.q)
         told = np.zeros((*dq.shape[:-1], self._certified))
         return np.concatenate([dq, found.v, told], axis=-1, dtype=answer.dtype)
 
@@ -435,9 +437,9 @@ class _RolloutOperator(Native):
         fields = () if _PARAMETERS not in wrt else tuple(robot.variation.masks)  # type: ignore[union-attr]
         wq, wv = weights[..., : robot.nq], weights[..., robot.nq : robot.nq + robot.nv]
         found: dict[str, AnyArray] = gradient(source, wq, wv, [*names, *fields], threads, numbers=True)._asdict()
-        for name in ("q0", "target"):
+        for name, of in (("q0", robot), ("target", spread(robot))):
             if name in found:
-                pull = robot.kernel(pull_name("position_tangent", ["rate"]))
+                pull = of.kernel(pull_name("position_tangent", ["rate"]))
                 found[name] = pull(given[name], np.zeros_like(given[name]), found[name])
         if "contact_impulses" in wrt:  # the solver begins from them
             found["contact_impulses"] = np.zeros_like(given["contact_impulses"])
