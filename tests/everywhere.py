@@ -141,9 +141,10 @@ def _text(robot: on.Robot, question: str, **given: Any) -> Any:
 
 
 def _force(robot: on.Robot, x: dict[str, Any], q: Any, v: Any) -> Any:
-    """Return all joint forces at a state, from their definitions."""
-    total = x["tau"] + _text(robot, "passive_force", q=q, v=v, smoothing=SMOOTHING)
-    if robot.loops:
+    """Return all joint forces at a state, from their definitions; steps with contacts solve for dry friction."""
+    own = "passive_force" if robot.contacts is None else "step_passive_force"
+    total = x["tau"] + _text(robot, own, q=q, v=v, smoothing=SMOOTHING)
+    if robot.loops and robot.contacts is None:
         total = total + _text(robot, "loop_passive_force", q=q, v=v, smoothing=SMOOTHING)
     if "kp" in x:
         total = total + x["kp"] * _text(robot, "difference", q0=q, q1=x["target"]) - x["kd"] * v
@@ -171,8 +172,8 @@ def expected(case: Case) -> tuple[Any, Any]:
             bounds = {"lower": robot.lower, "upper": robot.upper, "impulses": pushed[0], "stops": pushed[1]}
             found = _text(robot, "contact_step", q=q, v=v, dt=h, surfaces=surfaces, **given, **bounds)
             nq, nv = robot.nq, robot.nv
-            q, v = found[..., :nq], found[..., nq : nq + nv]
-            pushed = found[..., nq + nv : nq + nv + 3].reshape(*found.shape[:-1], 1, 3), np.zeros(nv)
+            q, v, impulses, stops, _ = np.split(found, np.cumsum([nq, nv, 3, nv]), axis=-1)
+            pushed = impulses.reshape(*found.shape[:-1], 1, 3), stops
             continue
         k1 = rate(q, v)
         k2, k3 = None, None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from .rolled import Source
 
-__all__ = ["CONTACT_NAMES", "contact_gradient", "contact_rates", "contact_sizes"]
+__all__ = ["CONTACT_NAMES", "contact_gradient", "contact_rates", "contact_sizes", "require_ends"]
 
 CONTACT_NAMES = {"contact_friction": 0, "ground_height": 2}
 """Arguments about contacts, and their columns among the surfaces of a contact."""
@@ -197,7 +197,7 @@ def contact_gradient(
     for k, ((first, count), start) in reversed(list(enumerate(zip(segments, motion.starts(segments), strict=True)))):
         rows = motion.run(start, first, count, 1)
         if k == len(segments) - 1:
-            _require_ends(p, rows, ends, changed)
+            require_ends(p, rows, ends, changed)
         for step in reversed(range(first, first + count)):
             if (step + 1) % p.every == 0:
                 back.weigh(motion.state(rows, step - first + 1).q, (step + 1) // p.every)
@@ -207,7 +207,7 @@ def contact_gradient(
     return back.found(q0)
 
 
-def _require_ends(p: Plan, rows: Mapping[str, AnyArray], ends: Any, changed: str) -> None:
+def require_ends(p: Plan, rows: Mapping[str, AnyArray], ends: Any, changed: str) -> None:
     """Raise if the states at the end are not those of the rollout."""
     for name, wanted in zip(("q", "v"), ends or (), strict=False):
         found = rows[name][:, -1].reshape(*p.batch, -1)
@@ -303,7 +303,8 @@ class _Back:
             total = np.zeros((*p.batch, numbers.values.shape[-1]))
             for regroup, x in self.numbers.items():
                 total = total + pull_numbers(numbers.structure, regroup, numbers.values, x)
-            found |= {name: x.astype(p.dtype) for name, x in by_field(numbers.structure, total).items()}
+            fields = by_field(numbers.structure, total)  # friction of contacts is among the surfaces above
+            found = {name: x.astype(p.dtype) for name, x in fields.items()} | found
         return found
 
 
@@ -339,7 +340,7 @@ def contact_rates(
                 yield (step + 1) // p.every, dq if m.flat else m.ask("position_tangent", after, dq), dv
         start = {f"{x}0": np.ascontiguousarray(rows[x][:, -1]) for x in rows}
         if first + count == p.steps:
-            _require_ends(p, rows, ends, changed)
+            require_ends(p, rows, ends, changed)
 
 
 class _Moving:
