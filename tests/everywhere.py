@@ -181,5 +181,5 @@ def expected(case: Case) -> tuple[Any, Any]:
         k3 = rate(q + 0.5 * h * k2[0], v + 0.5 * h * k2[1])
         k4 = rate(q + h * k3[0], v + h * k3[1])
         q, v = (y + h / 6.0 * (a + 2.0 * b + 2.0 * c + d) for y, a, b, c, d in zip((q, v), k1, k2, k3, k4, strict=True))
-        q = _text(robot, "project", q=q)
+        q = _text(robot, "normalize", q=q)
     return q, v
