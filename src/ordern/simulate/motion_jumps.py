@@ -55,7 +55,7 @@ def _by_numbers(result: Result, q: Array, matrix: Array, who: str) -> Array:
     robot, nq, nv = result.robot, result.robot.nq, result.robot.nv
     rates = robot.position_rate(q, np.eye(nv)).T
     tangents = robot.kernel("position_tangent")(q, np.eye(nq)).T
-    if np.linalg.matrix_rank(robot.kernel("push project by q")(q, np.eye(nq))) != nv:
+    if np.linalg.matrix_rank(robot.kernel("push normalize by q")(q, np.eye(nq))) != nv:
         raise ArgumentError(f"{who}: {robot.name!r} has a joint with more positions than velocities, such as a disc")
     found = np.eye(nq + nv)
     found[:nq, :nq] += rates @ (matrix[:nv, :nv] - np.eye(nv)) @ tangents
