@@ -196,7 +196,7 @@ def surfaces(
     assert contacts is not None
     pairs = contacts.pairs
     ground = 0.0 if contacts.ground is None else contacts.ground.height
-    usual = np.array([[c.friction, c.restitution, ground] for c in pairs])
+    usual = np.array([[c.friction, c.restitution, ground] for c in pairs]).reshape(-1, 3)
     varied = settings.friction
     if varied is None and robot.variation is not None and robot.variation.varies("contact_friction"):
         varied = robot.variation.full()["contact_friction"]
