@@ -306,6 +306,8 @@ products differ by one rounding each. On the small trees that is seen at 1e-15 (
 JOINT_LAW = 1e-12
 """Positions, in rad or m, of joints at their limits or held by dry friction, whose row is solved exactly: rounding of
 some hundred steps, and of gaps divided by steps of 1 ms."""
+IMPACT_WORK = 1e-12
+"""The work of impulses in impacts of some J, in J: zero by the law where restitution adds energy, up to rounding."""
 CONTACT_DERIVATIVE = 1e-8
 """Derivatives of steps with contacts against differences with 50 digits, relative to the largest of a state. Impulses
 are solved to 1e-14 m/s, and the matrices of contacts have condition numbers of up to 1e5."""

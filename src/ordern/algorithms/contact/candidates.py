@@ -104,13 +104,14 @@ class Candidates:
         points = []
         for k, lever, gap in zip(patch.members, patch.levers, patch.gaps, strict=True):
             mu, e, _ = surfaces[3 * k : 3 * k + 3]
-            bias = self._bias(gap)
+            bias = resting = self._bias(gap)
             if contacts.bounces:
                 v = Point(3 * k, bias, gap, mu, lever).moved(start)[2]
                 bounce = where_less(gap + self._h * v, 0.0, where_less(v, -_SLOW, e * v, bias), bias)
                 bias = where_less(0.0, e, bounce, bias)
             c = contacts.pairs[k]
-            points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling))
+            own = resting if contacts.bounces else None
+            points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling, own))
         link, freed = self._tied.linked(self._walked(len(free), patch.loads, {}), free)
         return Row.of(freed, start, points, link)
 

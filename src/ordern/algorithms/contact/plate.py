@@ -67,6 +67,8 @@ class Point:
     torsional: float = 0.0
     rolling: float = 0.0
     """By these lengths, the normal impulse limits the moments: see `moments`."""
+    resting: Scalar | None = None
+    """The bias without restitution; None if it has none."""
 
     def impulse(self, p: Sequence[Scalar] | Mapping[int, Scalar]) -> Vector3:
         """Return its impulse among all."""

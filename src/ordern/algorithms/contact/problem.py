@@ -29,6 +29,7 @@ from ...spatial.linear import Vector3, dot
 from .cone import direction, larger, natural_residual, smaller, smoothly_solved, solved
 from .moments import moment_residual, projected_moments, solved_with_moments
 from .plate import Numbers, Plate, Point, projected
+from .restitution import Measures
 from .rows import Response, Row
 
 __all__ = ["Problem", "State"]
@@ -114,26 +115,29 @@ class Problem:
             _put(s, row.link.channels, self.tree.when(near, pushed, [s[c] for c in row.link.channels]))
         return s
 
-    def solved(self, p: Sequence[Scalar], sweeps: int) -> tuple[list[Scalar], list[Scalar]]:
+    def solved(
+        self, p: Sequence[Scalar], sweeps: int, s: Sequence[Scalar] | None = None, first: Scalar = 1.0
+    ) -> tuple[list[Scalar], list[Scalar]]:
         """Return impulses and channels after so many sweeps, or when they settle.
 
-        With plates, sweeps end at the first error of a plate. Then `polished` follows each third sweep, unless all
-        plates are far.
+        Channels s of the impulses p are computed unless they are given: then rows that are far have no impulses.
+        Compiled code takes no sweeps where `first` is zero. With plates, sweeps end at the first error of a plate. Then
+        `polished` follows each third sweep, unless all plates are far.
         """
         p, n = list(p), len(p)
         if not self.rows:
             return p, self.channels(p)
-        for near, row in zip(self.near, self.rows, strict=True):
+        for near, row in zip(self.near, self.rows, strict=True) if s is None else ():
             for k in row.places:
                 p[k] = where_less(0.5, near, p[k], 0.0)
-        start = State(p, self.channels(p), [0.0] * n, 1.0).numbers
+        start = State(p, self.channels(p) if s is None else list(s), [0.0] * n, 1.0).numbers
         changes = (lambda _, new: new[-1]) if self.settled else None
 
         def swept(x: Sequence[Scalar]) -> list[Scalar]:
             return self._extrapolated(State.of(x, n), self.near).numbers
 
         if not self.plates:
-            end = State.of(self.tree.repeat(sweeps, swept, start, changes), n)
+            end = State.of(self.tree.repeat(sweeps, swept, start, changes, first), n)
             return end.p, end.s
         some: Scalar = 0.0
         for near, _ in self.plates:
@@ -159,7 +163,7 @@ class Problem:
         def ends(_: Sequence[Scalar], new: Sequence[Scalar]) -> Scalar:
             return where_less(0.5, new[-1], 0.0, new[-2])
 
-        *x, _ = self.tree.repeat(sweeps, until_error, [*start, 0.0], ends if self.settled else None)
+        *x, _ = self.tree.repeat(sweeps, until_error, [*start, 0.0], ends if self.settled else None, first)
         x = self.tree.repeat(-(-sweeps // _SWEEPS), several, x, changes, where_less(0.5, some, x[-1], 0.0))
         end = State.of(x, n)
         return end.p, end.s
@@ -339,18 +343,13 @@ class Problem:
                     directions[k : k + 3] = _axes(k, direction(z[0], z[1]))
         return found, directions
 
-    def certified(
-        self, p: Sequence[Scalar], s: Sequence[Scalar]
-    ) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar]]:
-        """Return impulses, channels, and the largest residual and the work.
-
-        Impulses that are not solved for are made smaller where they would add energy.
-        """
-        sums: list[Scalar] = [0.0] * 4
+    def measured(self, p: Sequence[Scalar], s: Sequence[Scalar]) -> Measures:
+        """Return how well impulses with their channels fulfil the law, and their work."""
+        found: list[Scalar] = list(Measures())
         for near, row in zip(self.near, self.rows, strict=True):
 
-            def seen(row: Row = row, sums: Sequence[Scalar] = sums) -> list[Scalar]:
-                residual, linear, square, pushing = sums
+            def seen(row: Row = row, found: Sequence[Scalar] = found) -> list[Scalar]:
+                residual, linear, square, pushing, bounces = found
                 u, f = row.velocity(s), row.impulse(p)
                 linear = linear + dot(f, [x + y for x, y in zip(row.free, row.before, strict=True)])
                 square = square + dot(f, [x - y for x, y in zip(u, row.free, strict=True)])
@@ -359,11 +358,23 @@ class Problem:
                     pushing = pushing + row.stop.pushing(f[0])
                 for k, point in enumerate(row.points):
                     residual = larger(residual, self._residual(row, k, u, p))
-                    pushing = pushing + point.impulse(p)[2] * larger(0.0 - point.bias, 0.0)
-                return [residual, linear, square, pushing]
+                    rest = point.bias if point.resting is None else point.resting
+                    pushing = pushing + point.impulse(p)[2] * larger(0.0 - rest, 0.0)
+                    if point.resting is not None:
+                        bounces = where_less(point.bias, rest, 1.0, bounces)
+                return [residual, linear, square, pushing, bounces]
 
-            sums = self.tree.when(near, seen, sums)
-        residual, linear, square, pushing = sums
+            found = self.tree.when(near, seen, found)
+        return Measures(*found)
+
+    def certified(
+        self, p: Sequence[Scalar], s: Sequence[Scalar], found: Measures | None = None
+    ) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar]]:
+        """Return impulses, channels, and the largest residual and the work.
+
+        Impulses that are not solved for are made smaller where they would add energy.
+        """
+        residual, linear, square, pushing, _ = self.measured(p, s) if found is None else found
         most = (2.0 * pushing - linear) / larger(square, 1e-30)
         part = where_less(_UNSOLVED, residual, larger(smaller(most, 1.0), 0.0), 1.0)
         work = 0.5 * part * (linear + part * square)

@@ -7,12 +7,12 @@
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most at
 the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before. Points of one body on the ground are one `plate`, with six rows; so has a contact with torsional or
-rolling friction. Limits and dry friction of a joint are one row with one unknown: see `stops`. Contacts and limits that
-are too far to be reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition,
-is implicit, and so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). `servo` are the joint forces
-of feedback, whose damping is `drag`, within the limits `effort`: see `servos`. Loops and mimic joints are eliminated
-from the problem, and closed again after the step: see `ties`.
+velocity before, as far as this adds no energy: see `restitution`. Points of one body on the ground are one `plate`,
+with six rows; so has a contact with torsional or rolling friction. Limits and dry friction of a joint are one row with
+one unknown: see `stops`. Contacts and limits that are too far to be reached in the step are left out: see `candidates`.
+The damping of the joints, and `drag` in addition, is implicit, and so is the gyroscopic torque of free and ball joints
+(`gyroscopic_step`). `servo` are the joint forces of feedback, whose damping is `drag`, within the limits `effort`: see
+`servos`. Loops and mimic joints are eliminated from the problem, and closed again after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (joints: rad/s or m/s), the largest
 penetration at its start or violation of a joint limit at its end, and the work of all impulses: p times the mean of the
@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...graph import Scalar
+from ...graph import Scalar, where_less
 from ...model import Index, Input, Joints, Number, Output, Tree, Values
 from ...model.contacts import Contacts
 from ...spatial import Freedoms
@@ -38,6 +38,7 @@ from ..registry import Port, algorithm, question
 from .candidates import Candidates
 from .cone import larger
 from .problem import Problem
+from .restitution import Measures, at_rest, blended
 from .servos import damped_sweeps, driven
 from .stops import JointRow, joint_rows, violation
 from .ties import Ties
@@ -83,7 +84,7 @@ def gauss_seidel(
     found.add_joints(joints, q, (v, qd), (lower, upper))
     problem = found.problem()
     p = [*impulses[base], *(stops[row.body][row.freedom] for row in joints)]
-    p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts.sweeps))
+    p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts))
     moved = found.moved(v, p, s)
     residual = found.missed(problem.flags, moved, residual)
 
@@ -101,13 +102,34 @@ def gauss_seidel(
 
 
 def _solved(
-    tree: Tree, problem: Problem, start: Sequence[Scalar], sweeps: int
-) -> tuple[Sequence[Scalar], Sequence[Scalar]]:
+    tree: Tree, problem: Problem, start: Sequence[Scalar], contacts: Contacts
+) -> tuple[Sequence[Scalar], Sequence[Scalar], Measures]:
+    """Return impulses, channels and their measures; where restitution would add energy, only a part of it is kept."""
+    p, s = _root(tree, problem, start, contacts.sweeps)
+    found = problem.measured(p, s)
+    if not contacts.bounces:
+        return p, s, found
+    adds = where_less(0.5, found.bounces, where_less(0.0, found.work, 1.0, 0.0), 0.0)
+    if tree.differentiating is None:
+        rest = at_rest(problem, adds)
+        still = _root(tree, rest, p, contacts.sweeps, s, adds)
+    else:  # the second solution has derivatives, too: it is one in all states, and does not begin from the first
+        rest = at_rest(problem, 1.0)
+        still = _root(tree, rest, start, contacts.sweeps)
+    numbers = tree.when(adds, lambda: blended((p, s, found), rest, still), [*p, *s, *found])
+    n, m = len(p), len(p) + len(s)
+    return numbers[:n], numbers[n:m], Measures(*numbers[m:])
+
+
+def _root(
+    tree: Tree, problem: Problem, start: Sequence[Scalar], sweeps: int, channels: Sequence[Scalar] | None = None,
+    first: Scalar = 1.0,
+) -> tuple[Sequence[Scalar], Sequence[Scalar]]:  # fmt: skip
     """Return impulses and channels; derivatives are those of the law."""
     found: list[Sequence[Scalar]] = []
 
     def solve() -> Sequence[Scalar]:
-        found.extend(problem.solved(start, sweeps))
+        found.extend(problem.solved(start, sweeps, channels, first))
         return found[0]
 
     p = tree.root(solve, problem.law)

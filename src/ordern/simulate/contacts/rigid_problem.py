@@ -23,6 +23,7 @@ import numpy as np
 
 from ...algorithms.contact.plate import Point
 from ...algorithms.contact.problem import Problem
+from ...algorithms.contact.restitution import kept_part
 from ...algorithms.contact.rows import Link, Row
 from ...arguments import Array
 from ...model import ControlFlow
@@ -136,12 +137,20 @@ class RigidState:
         return self._spread(f, which, mode, along), np.asarray(self.J @ (a + f @ R) + self.b)
 
     def struck(self, which: Sequence[int], bounce: Array, v: Array, t: float) -> Array:
-        """Return the velocities after an impact of these contacts; `bounce` are the speeds at which they part."""
+        """Return the velocities after an impact of these contacts; `bounce` are the speeds at which they part.
+
+        Where these would add energy, only a part of the restitution is kept: see `algorithms.contact.restitution`.
+        """
         n, nv = len(which), len(v)
         J, R = (x[list(which)].reshape(3 * n, nv) for x in (self.J, self.R))
-        laws = [(True, self.mu[k], -bounce[k]) for k in which]
-        p = complementary(J @ R.T, J @ v, laws, t, "impulses")
-        return np.asarray(v + p @ R)
+        G, u = J @ R.T, J @ v
+        p, rest = (
+            complementary(G, u, [(True, self.mu[k], -part * bounce[k]) for k in which], t, "impulses")
+            for part in (1.0, 0.0)
+        )
+        whole, without = (float(x @ u + 0.5 * x @ G @ x) for x in (p, rest))
+        kept = kept_part(without, whole, 0.5 * float((p - rest) @ G @ (p - rest)))
+        return np.asarray(v + (rest + kept * (p - rest)) @ R)
 
     def kept(self, which: Sequence[int], mode: Array, v: Array) -> Array:
         """Return the velocities next to v with which closed contacts stay closed, and stick."""
