@@ -1,4 +1,4 @@
-"""A good part of the tests, run where freed memory is filled with a pattern and blocks are checked for overruns."""
+"""The tests of code that owns memory, run where freed memory is filled with a pattern and blocks are checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import pytest
 
 from tests.memory.test_ownership import POISONED, ROOT
 
-PART = ["tests/kernel", "tests/memory/test_ownership.py", "tests/compile", "tests/simulate/test_native.py"]
+FILES = {
+    "kernel": "arrays fast_path kinds_of_numbers last_threads lifetime plain_batches positions threads values varied",
+    "memory": "ownership",
+    "compile": "array_programs cache calls columns large_results",
+    "simulate": "native",
+}
+PART = [f"tests/{folder}/test_{name}.py" for folder, names in FILES.items() for name in names.split()]
+"""Arguments, results, tables, workspaces and machine code. Tracing and the text of GPU and C code own no memory."""
 
 
 @pytest.mark.slow
