@@ -26,7 +26,7 @@ SIX = ("operational_inertia", "dynamic_inverse", "operational_bias")
 """Questions about frames that need to move in six directions."""
 NOT_SMOOTH = ("loop_excess",)
 """Questions whose answer is the largest of several numbers."""
-CERTIFIED = {"contact_step": 3}
+CERTIFIED = {"contact_step": 4}
 """Questions whose last numbers are such ones: a certificate."""
 
 

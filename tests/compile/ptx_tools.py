@@ -70,7 +70,7 @@ def rollout_here(
     n, rows = len(arrays["q0"]), 1 + steps // every
     out = {"q": np.full((n, rows, robot.nq), np.nan, dtype), "v": np.full((n, rows, robot.nv), np.nan, dtype)}
     if "pushes0" in arrays:
-        sizes = {"pushes": arrays["pushes0"].shape[-1], "certificate": 3}
+        sizes = {"pushes": arrays["pushes0"].shape[-1], "certificate": 4}
         out |= {name: np.full((n, rows, size), np.nan, dtype) for name, size in sizes.items()}
     words = dict.fromkeys(ROLLOUT_PARAMETERS, 0) | {"steps": steps, "every": every, "n": n}
     for name, x in arrays.items():

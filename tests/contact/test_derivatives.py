@@ -94,7 +94,7 @@ def test_derivatives_are_those_of_50_digit_differences(name: str, campaign: Call
     answer = robot.kernel("contact_step")(*given.values())
     pairs = given["impulses"].shape[-2]
     impulses = answer[:, nq + nv : nq + nv + 3 * pairs]
-    assert (answer[:, -3] <= 1e-14).mean() >= 0.9
+    assert (answer[:, -4] <= 1e-14).mean() >= 0.9
     assert (np.abs(impulses) > 1e-6).any(-1).mean() >= 0.5
     found = robot.jvp("contact_step", given, along)[:, : nq + 2 * nv + 3 * pairs]  # without the certificate
     start = {"impulses": impulses.reshape(-1, pairs, 3)}
@@ -105,7 +105,7 @@ def test_derivatives_are_those_of_50_digit_differences(name: str, campaign: Call
         )
         difference, other = (x[:, : found.shape[-1]].astype(float) for x in (near, far))
     size = np.maximum(1.0, np.abs(difference).max(-1))
-    away = (np.abs(difference - other).max(-1) < 1e-4 * size) & (answer[:, -3] <= 1e-14)
+    away = (np.abs(difference - other).max(-1) < 1e-4 * size) & (answer[:, -4] <= 1e-14)
     assert away.mean() >= 0.8
     assert (np.abs(found - difference).max(-1) / size)[away].max() < CONTACT_DERIVATIVE
 
@@ -217,7 +217,7 @@ def test_derivatives_of_smoothed_contacts() -> None:
     along = {"q": tangents(given, 8)["q"], "surfaces": tangents(given, 8)["surfaces"]}
     answer = robot.kernel("contact_step")(*given.values())
     np.testing.assert_allclose(robot.kernel("contact_step", way="interpreted")(*given.values()), answer, atol=1e-12)
-    assert (answer[:, 19] > 0.0).all() and (answer[:, -3] < 1e-12).all()
+    assert (answer[:, 19] > 0.0).all() and (answer[:, -4] < 1e-12).all()
     found = robot.jvp("contact_step", given, along)[:, 9:20]
 
     def moved(e: float) -> Any:
@@ -235,7 +235,7 @@ def difference_by(robot: on.Robot, name: str, given: dict[str, Any], along: Any)
     kernel, eps = robot.kernel("contact_step"), 1e-6
     sides = [kernel(*(given | {name: given[name] + e * along}).values()) for e in (eps, -eps)]
     found = robot.jvp("contact_step", given, {name: along})
-    return found[..., :-3], ((sides[0] - sides[1]) / (2.0 * eps))[..., :-3]
+    return found[..., :-4], ((sides[0] - sides[1]) / (2.0 * eps))[..., :-4]
 
 
 @pytest.mark.slow
@@ -251,7 +251,7 @@ def test_derivatives_with_torsional_and_rolling_friction(name: str) -> None:
         **{"stops": np.zeros(6), "surfaces": surfaces},
     }
     answer = robot.kernel("contact_step")(*given.values())
-    assert (answer[:, -3] <= 1e-12).all() and (np.abs(answer[:, 16:19]) > 0.0).any(axis=1).all()  # moments act
+    assert (answer[:, -4] <= 1e-12).all() and (np.abs(answer[:, 16:19]) > 0.0).any(axis=1).all()  # moments act
     found, expected = difference_by(robot, name, given, rng.standard_normal(np.shape(given[name])))
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
 

@@ -152,7 +152,7 @@ def test_derivatives_of_joints_at_limits_and_with_friction(name: str) -> None:
     robot = arm()
     given = joint_states(robot, 60)
     answer = robot.kernel("contact_step")(*given.values())
-    assert answer[:, -3].max() <= 1e-12
+    assert answer[:, -4].max() <= 1e-12
     assert {(0, 1), (0, 2), (0, 3), (1, 0), (1, 3), (2, 3), (3, 1), (3, 2)} <= joint_modes(answer, given)
     rng = np.random.default_rng(0)
     along = rng.standard_normal(np.shape(given[name])) * (H if name == "dt" else 1e-2)

@@ -138,3 +138,29 @@ def test_a_spinning_box_stops_at_the_known_time() -> None:
     np.testing.assert_allclose(spin[:37], 3.0 * (1.0 - run.t[:37] / stops), atol=2e-3)
     assert np.abs(run.v[38:]).max() <= 1e-9
     assert not run.uncertified.any()
+
+
+def test_the_certificate_has_the_velocities_of_corners_where_they_are() -> None:
+    """A tilted block lands on two corners of unequal heights, which a step takes at one height."""
+    robot = block().with_contacts(on.Ground(0.6), sweeps=50)
+    rng = np.random.default_rng(1)
+    largest = []
+    for _ in range(20):
+        q = robot.integrate(np.array([1, 0, 0, 0, 0, 0, 0.0]), np.r_[0.02 * rng.standard_normal(3), np.zeros(3)])
+        _, gaps = rows(robot, q)
+        q[6] -= gaps.min()
+        v = np.r_[0.5 * rng.standard_normal(5), -4.0]
+        step = robot.contact_step(q, v, dt=2e-3)
+        J, gaps = rows(robot, q)
+        turning = robot.jacobian(q, "block", axes="world")[:3]
+        flat, p = J.copy(), step.impulses
+        for k, z in enumerate(gaps - gaps.min()):  # lower each corner: w x (0, 0, -z)
+            flat[3 * k] -= z * turning[1]
+            flat[3 * k + 1] += z * turning[0]
+        after = in_first_axes(q, step.q, step.v)
+        true = J @ (after + np.linalg.solve(robot.mass_matrix(q), (J - flat).T @ p.ravel()))
+        off = np.linalg.norm((true - flat @ after).reshape(-1, 3), axis=1)
+        assert float(step.residual) <= 1e-9
+        assert float(step.leveling) == pytest.approx(off[p[:, 2] > 0.0].max(), rel=1e-6, abs=1e-9)
+        largest.append(float(step.leveling))
+    assert max(largest) > 1e-2  # of the order of the 0.026 m/s that the residual does not contain

@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import positive, real
 from ..errors import ArgumentError
 from ..kernel.elsewhere import is_elsewhere
+from ..model.contacts import CERTIFICATE
 from ..simulate.contact_record import ContactSettings, surfaces, surfaces_elsewhere
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class ContactStep(NamedTuple):
     """The largest residual of the contact law in m/s, (...)."""
     penetration: Any
     """The deepest penetration before the step in m, or violation of a joint limit after it in rad or m, (...)."""
+    leveling: Any
+    """How far the velocities of points that push are from those of the problem in m/s, (...): see `Certificate`."""
     work: Any
     """The work of all impulses in J, (...)."""
 
@@ -62,10 +65,10 @@ def contact_step(
         parts.append(found[..., at : at + size])
         at += size
     parts[2] = parts[2].reshape((*parts[2].shape[:-1], count, 3))
-    residual, penetration, work = (found[..., at + k] for k in range(3))
+    residual, penetration, leveling, work = (found[..., at + k] for k in range(len(CERTIFICATE)))
     unknown = work - work  # NaN where the step is not finite, and zero elsewhere
     q1, v1, pushes, stopped = parts
-    return ContactStep(q1, v1, pushes, stopped, residual + unknown, penetration + unknown, work)
+    return ContactStep(q1, v1, pushes, stopped, residual + unknown, penetration + unknown, leveling + unknown, work)
 
 
 def _is_one_number(x: Any) -> bool:

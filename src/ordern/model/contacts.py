@@ -22,7 +22,7 @@ from .parameter_fields import starts
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["MEETING", "SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
+__all__ = ["CERTIFICATE", "MEETING", "SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
 
 SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3, "cylinder": 2, "ellipsoid": 3, "hull": 0}
 """The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
@@ -30,6 +30,8 @@ rim of a cylinder radius, length, and which one it is (see `geometry`). Contacts
 (radius and length), ellipsoids (half axes) and hulls (three numbers for each corner)."""
 MEETING = {("box", "box"): 12, ("capsule", "box"): 2}
 """The kinds of solids that meet at several points, each of them a contact, and how many these are."""
+CERTIFICATE = ("residual", "penetration", "leveling", "work")
+"""The numbers of the certificate of a step. Of several steps, each is the largest one, but for the work: the sum."""
 _HERE = Placement()
 
 

@@ -165,7 +165,7 @@ PORT_KINDS = {
         ("flat f contact_impulses contact_motion",), "joint forces, then forces, velocities and gaps of contacts"
     ),
     "contact_places": PortKind(("contact", 13), "for each contact its point, its three axes and its gap"),
-    "certificate": PortKind((3,), "residual, penetration and work of a step with contacts"),
+    "certificate": PortKind((4,), "residual, penetration, leveling and work of a step with contacts"),
     "contact_step": PortKind(
         ("flat q v contact_impulses v certificate",), "position, velocity, impulses of contacts and stops, certificate"
     ),

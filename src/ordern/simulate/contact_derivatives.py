@@ -23,6 +23,7 @@ from ..arguments import AnyArray
 from ..compile.timeloops.machine import is_flat
 from ..errors import ArgumentError
 from ..kernel.bound import bound
+from ..model.contacts import CERTIFICATE
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .contact_record import ContactRecord, ContactSettings, surfaces
 from .efforts import has_efforts
@@ -254,7 +255,7 @@ class _Back:
         """Go back through one step, from the state at its end to the one at its start."""
         m, now = self.motion, self.motion.now(step)
         nq, nv = m.robot.nq, m.robot.nv
-        weights = np.zeros((*self.q.shape[:-1], nq + 2 * nv + 3 * m.blocks + 3), m.dtype)
+        weights = np.zeros((*self.q.shape[:-1], nq + 2 * nv + 3 * m.blocks + len(CERTIFICATE)), m.dtype)
         weights[..., :nq], weights[..., nq : nq + nv] = self.q, self.v
         sizes = (nq, nv, nv, 1, nv, 3 * m.contacts, *((nv,) if m.clips else ()))
         found = self.pull("contact_step", sizes, *m.arguments(x, now), weights, *m.last)

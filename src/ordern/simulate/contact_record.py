@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import AnyArray, finite, real
 from ..errors import ArgumentError
 from ..model.checks import require_closed_forms
+from ..model.contacts import CERTIFICATE
 from ..records import dataclass
 from .rollout_arguments import shared_rows
 
@@ -27,6 +28,8 @@ RESIDUAL = {"float64": 1e-6, "float32": 1e-4}
 """Steps with larger residuals, in m/s, are not certified."""
 _PENETRATION = 1e-3
 """Steps with deeper penetrations, in m, are not certified."""
+_LEVELING = 1e-2
+"""Steps in which true points are faster by this, in m/s, are not certified: contacts slower than this do not bounce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +62,33 @@ class Certificate:
     """The deepest penetration at the start of a step, in m.
 
     If larger, the largest opening of a loop or violation of a joint limit at its end, in m or rad."""
+    leveling: AnyArray
+    """How far the velocities of points that push are from those of the problem that is solved, in m/s.
+
+    Points of one body on the ground, or of two solids, are solved for at one height. This compares them with points at
+    their own heights, where their impulses act: they differ in steps in which some gaps close before others."""
     work: AnyArray
     """The work of all impulses, in J: negative, as friction and impacts take energy, but for the pushing apart."""
 
     @property
     def uncertified(self) -> NDArray[np.bool_]:
-        """True where the residual is above 1e-6 m/s (1e-4 in single precision), or the penetration above 1 mm."""
-        return np.asarray(~certified(self.residual, self.penetration, self.residual.dtype.name))
+        """True where the residual is above 1e-6 m/s (1e-4 in single precision), the penetration above
+        1 mm, or the leveling above 1 cm/s."""
+        return np.asarray(~certified(self.residual, self.penetration, self.leveling, self.residual.dtype.name))
 
     def __repr__(self) -> str:
-        worst = (float(np.nanmax(x, initial=0.0)) for x in (self.residual, self.penetration))
-        residual, depth = worst
+        worst = (float(np.nanmax(x, initial=0.0)) for x in (self.residual, self.penetration, self.leveling))
+        residual, depth, leveling = worst
         return (
             f"<Certificate: residual up to {residual:.2g} m/s, penetration up to {depth:.2g} m, "
+            f"leveling up to {leveling:.2g} m/s, "
             f"{int(self.uncertified.sum())} of {self.residual.size} uncertified>"
         )
 
 
-def certified(residual: Any, penetration: Any, dtype: str) -> Any:
+def certified(residual: Any, penetration: Any, leveling: Any, dtype: str) -> Any:
     """Return where steps can be relied on, for arrays of any library."""
-    return (residual <= RESIDUAL[dtype]) & (penetration <= _PENETRATION)
+    return (residual <= RESIDUAL[dtype]) & (penetration <= _PENETRATION) & (leveling <= _LEVELING)
 
 
 class ContactRecord:
@@ -92,7 +102,7 @@ class ContactRecord:
         width = 3 * self._blocks + (robot.nv if robot.has_stops else 0)
         self._batch, self.dt = p.batch, p.dt
         self.pushes = np.zeros((p.count, p.rows, width), p.dtype)
-        self.certificates = np.zeros((p.count, p.rows, 3), p.dtype)
+        self.certificates = np.zeros((p.count, p.rows, len(CERTIFICATE)), p.dtype)
         given = surfaces(robot, p.batch, settings)
         self.surfaces = np.broadcast_to(given, (*p.batch, 3 * self._nc)).reshape((*p.batch, self._nc, 3))
         self._surfaces = shared_rows(given.astype(p.dtype), p.batch)
@@ -144,7 +154,7 @@ class ContactRecord:
     def certificate(self) -> Certificate:
         """The certificate of the rollout."""
         found = self.certificates.reshape(*self._batch, *self.certificates.shape[1:])
-        return Certificate(found[..., 0], found[..., 1], found[..., 2])
+        return Certificate(*(found[..., k] for k in range(len(CERTIFICATE))))
 
 
 def first_impulses(given: Any, batch: tuple[int, ...], count: int, blocks: int | None = None) -> AnyArray:

@@ -13,6 +13,7 @@ from ..arguments import AnyArray
 from ..control.combined import delay_of
 from ..control.imperfections import Imperfections
 from ..errors import ArgumentError
+from ..model.contacts import CERTIFICATE
 from .exchange import read_only
 
 if TYPE_CHECKING:
@@ -153,8 +154,8 @@ class _Certificates:
         """`rows` are the most in a control step; `counts` the steps of such a row, and of a stored one."""
         self._stored, self._counts = stored, counts
         if stored is not None:
-            self._own = np.zeros((len(stored), rows + 1, 3), stored.dtype)
-            self._since = np.zeros((len(stored), 3), stored.dtype)
+            self._own = np.zeros((len(stored), rows + 1, len(CERTIFICATE)), stored.dtype)
+            self._since = np.zeros((len(stored), len(CERTIFICATE)), stored.dtype)
 
     def rows(self, count: int) -> dict[str, AnyArray]:
         """Return the array for the certificates of a control step; none without contacts."""
@@ -167,8 +168,8 @@ class _Certificates:
         each, every = self._counts
         for k in range(1, count + 1):
             row, since = self._own[:, k], self._since
-            np.maximum(since[:, :2], row[:, :2], out=since[:, :2])
-            since[:, 2] += row[:, 2]
+            np.maximum(since[:, :-1], row[:, :-1], out=since[:, :-1])
+            since[:, -1] += row[:, -1]
             number, rest = divmod(first + k * each, every)
             if rest == 0:
                 self._stored[:, number] = since

@@ -19,6 +19,7 @@ from ..gpu.rollout import LOADS, DeviceLoop
 from ..kernel.arguments import broadcast_named, external_forces
 from ..kernel.bound import bound
 from ..model import core_size
+from ..model.contacts import CERTIFICATE
 from ..records import dataclass
 from .contact_record import ContactSettings, first_impulses, require_contacts, surfaces
 from .divergence import fastest, stayed
@@ -91,8 +92,8 @@ class DeviceRollout:
     stop_impulses: Any = None
     """Impulses of joint limits, of shape (..., rows, nv); None without."""
     certificate: Any = None
-    """Of shape (..., rows, 3): the largest residual in m/s and penetration in m since the kept state before, and the
-    work of all impulses in J; None without contacts."""
+    """Of shape (..., rows, 4): the largest residual in m/s, penetration in m and leveling in m/s since the kept state
+    before, and the work of all impulses in J; None without contacts."""
     fastest: AnyArray | None = None
     """The speeds above which a trajectory counts as diverged, of shape (nv,)."""
 
@@ -257,7 +258,7 @@ def _contact_sizes(robot: Robot) -> dict[str, int]:
     if robot.contacts is None:
         return {}
     stops = robot.nv if robot.has_stops else 0
-    return {"pushes": core_size(robot, "contact_impulses"), "stops": stops, "certificate": 3}
+    return {"pushes": core_size(robot, "contact_impulses"), "stops": stops, "certificate": len(CERTIFICATE)}
 
 
 def _between(name: str, view: View, own: tuple[int, ...], batch: tuple[int, ...]) -> int:

@@ -102,7 +102,7 @@ class Candidates:
         contacts = self._contacts
         free, start = _along(patch.loads, V[0]), _along(patch.loads, V[1])
         points = []
-        for k, lever, gap in zip(patch.members, patch.levers, patch.gaps, strict=True):
+        for k, lever, gap, above in zip(patch.members, patch.levers, patch.gaps, patch.above, strict=True):
             mu, e, _ = surfaces[3 * k : 3 * k + 3]
             bias = resting = self._bias(gap)
             if contacts.bounces:
@@ -111,7 +111,8 @@ class Candidates:
                 bias = where_less(0.0, e, bounce, bias)
             c = contacts.pairs[k]
             own = resting if contacts.bounces else None
-            points.append(Point(3 * k, bias, gap, mu, lever, contacts.moment_of(k), c.torsional, c.rolling, own))
+            moments = contacts.moment_of(k), c.torsional, c.rolling
+            points.append(Point(3 * k, bias, gap, mu, lever, above, *moments, own))
         link, freed = self._tied.linked(self._walked(len(free), patch.loads, {}), free)
         return Row.of(freed, start, points, link)
 

@@ -19,6 +19,7 @@ Reference: C. Ericson, Real-time collision detection, 2005, sec. 5.1, for neares
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...graph import Scalar, sqrt, where_less
@@ -27,7 +28,7 @@ from ...model.contacts import Contacts, Ground, ModelContact, Solid
 from ...records import dataclass
 from ...spatial import Force, Pose
 from ...spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
-from .boxes import Axes, Manifold, boxes, capsule_and_box, completed
+from .boxes import FAR, Axes, Manifold, boxes, capsule_and_box, completed
 from .cone import larger, smaller
 from .terrain import surface
 
@@ -61,6 +62,8 @@ class Patch:
     levers: tuple[tuple[Scalar, Scalar], ...]
     """Of each contact, where it is along the plane."""
     gaps: tuple[Scalar, ...]
+    above: tuple[Scalar, ...]
+    """How far each contact is above the height at which all of them are taken, that of the lowest one."""
     overlap: Scalar
     """How far the solids overlap, whichever points are used; negative if they are apart."""
 
@@ -99,23 +102,31 @@ def _patch(tree: Tree, P: Field[Pose], contacts: Contacts, members: tuple[int, .
     contact = contacts.pairs[members[0]]
     if contact.meets:
         m = _manifold(tree, P, contact)
-        return Patch(members, _with_moments(_loads(tree, P, contact, m.origin, m.axes)), m.levers, m.gaps, m.overlap)
+        above = tuple(0.5 * where_less(gap, FAR, gap - _least(m.gaps), 0.0) for gap in m.gaps)
+        loads = _with_moments(_loads(tree, P, contact, m.origin, m.axes))
+        return Patch(members, loads, m.levers, m.gaps, above, m.overlap)
     here = [_touch(tree, P, contacts.pairs[k], contacts.ground, heights[k]) for k in members]
     loads, gaps = here[0].loads, tuple(at.gap for at in here)
-    lowest = gaps[0]
-    for gap in gaps[1:]:
-        lowest = smaller(lowest, gap)
+    lowest = _least(gaps)
     if len(members) == 1:
         if members[0] in contacts.turning:
             loads = _with_moments(loads)
-        return Patch(members, loads, ((0.0, 0.0),), gaps, 0.0 - lowest)
+        return Patch(members, loads, ((0.0, 0.0),), gaps, (0.0,), 0.0 - lowest)
     ((body, (x, y, n)),) = loads
     ex, ey = x.linear, y.linear
     by = gaps[0] - lowest  # impulses act at the height of the lowest point
     x, y = Force(subtract(x.angular, scale(by, ey)), ex), Force(add(y.angular, scale(by, ex)), ey)
     arms = [subtract(at.center, here[0].center) for at in here]
     levers = tuple((dot(arm, ex), dot(arm, ey)) for arm in arms)
-    return Patch(members, _with_moments(((body, (x, y, n)),)), levers, gaps, 0.0 - lowest)
+    above = tuple(gap - lowest for gap in gaps)
+    return Patch(members, _with_moments(((body, (x, y, n)),)), levers, gaps, above, 0.0 - lowest)
+
+
+def _least(x: Sequence[Scalar]) -> Scalar:
+    found = x[0]
+    for y in x[1:]:
+        found = smaller(found, y)
+    return found
 
 
 def _with_moments(loads: UnitLoads) -> UnitLoads:

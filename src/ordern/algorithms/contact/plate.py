@@ -62,6 +62,8 @@ class Point:
     mu: Scalar
     lever: tuple[Scalar, Scalar] = (0.0, 0.0)
     """r: where it is along the ground, from the first point of the plate."""
+    above: Scalar = 0.0
+    """How far it is above the height at which all points of the plate are taken."""
     moment: int = -1
     """The place of its first moment among all impulses; -1 for a point without."""
     torsional: float = 0.0

@@ -349,7 +349,7 @@ class Problem:
         for near, row in zip(self.near, self.rows, strict=True):
 
             def seen(row: Row = row, found: Sequence[Scalar] = found) -> list[Scalar]:
-                residual, linear, square, pushing, bounces = found
+                residual, leveling, linear, square, pushing, bounces = found
                 u, f = row.velocity(s), row.impulse(p)
                 linear = linear + dot(f, [x + y for x, y in zip(row.free, row.before, strict=True)])
                 square = square + dot(f, [x - y for x, y in zip(u, row.free, strict=True)])
@@ -362,23 +362,24 @@ class Problem:
                     pushing = pushing + point.impulse(p)[2] * larger(0.0 - rest, 0.0)
                     if point.resting is not None:
                         bounces = where_less(point.bias, rest, 1.0, bounces)
-                return [residual, linear, square, pushing, bounces]
+                leveling = self._leveled(row, u, p, leveling)
+                return [residual, leveling, linear, square, pushing, bounces]
 
             found = self.tree.when(near, seen, found)
         return Measures(*found)
 
     def certified(
         self, p: Sequence[Scalar], s: Sequence[Scalar], found: Measures | None = None
-    ) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar]]:
-        """Return impulses, channels, and the largest residual and the work.
+    ) -> tuple[list[Scalar], list[Scalar], tuple[Scalar, Scalar, Scalar]]:
+        """Return impulses, channels, and the largest residual, the leveling and the work.
 
         Impulses that are not solved for are made smaller where they would add energy.
         """
-        residual, linear, square, pushing, _ = self.measured(p, s) if found is None else found
+        residual, leveling, linear, square, pushing, _ = self.measured(p, s) if found is None else found
         most = (2.0 * pushing - linear) / larger(square, 1e-30)
         part = where_less(_UNSOLVED, residual, larger(smaller(most, 1.0), 0.0), 1.0)
         work = 0.5 * part * (linear + part * square)
-        return [part * x for x in p], [part * x for x in s], (residual, work)
+        return [part * x for x in p], [part * x for x in s], (residual, leveling, work)
 
     def _residual(self, row: Row, k: int, u: Numbers, p: Sequence[Scalar]) -> Scalar:
         """Return how far a point is from its law."""
@@ -392,6 +393,29 @@ class Problem:
         if point.moment < 0:
             return found
         return larger(found, moment_residual(row.own, point, u, impulse, point.moments(p)))
+
+    def _leveled(self, row: Row, u: Numbers, p: Sequence[Scalar], most: Scalar) -> Scalar:
+        """Return how far the points of a row that push move from where they are solved for, in m/s, if it is the most.
+
+        Points of a plate have the impulses of points at one height. Where they are, these have the further moments
+        (0, 0, above) x p, which change u, and the velocities of the points are those at their own heights.
+        """
+        if len(row.points) < 2:
+            return most
+        x: Scalar = 0.0
+        y: Scalar = 0.0
+        total: Scalar = 0.0
+        for point in row.points:
+            p_x, p_y, p_n = point.impulse(p)
+            x, y, total = x - point.above * p_y, y + point.above * p_x, total + p_n
+        du = [a[3] * x + a[4] * y for a in row.own]
+        least = 0.01 * total if self.smooth else 0.0  # smoothed contacts push at any distance
+        for point in row.points:
+            v = point.moved(du)
+            e = v[0] + point.above * (u[4] + du[4]), v[1] - point.above * (u[3] + du[3]), v[2]
+            speed = sqrt(larger(dot(e, e), 1e-36))
+            most = where_less(least, point.impulse(p)[2], larger(most, speed), most)
+        return most
 
 
 def _put(x: list[Scalar], places: Sequence[int], numbers: Sequence[Scalar]) -> None:

@@ -40,6 +40,8 @@ class Measures(NamedTuple):
 
     residual: Scalar = 0.0
     """The largest residual of the law."""
+    leveling: Scalar = 0.0
+    """The largest difference of the velocities of true points from those of points at one height."""
     linear: Scalar = 0.0
     """Impulses times the sum of the velocities before, and those after without impulses."""
     square: Scalar = 0.0
@@ -79,7 +81,7 @@ def blended(
     """Return impulses, channels and their measures that keep the largest part of the restitution that adds no energy.
 
     `whole` are impulses and channels with restitution and their measures, `without` those of the problem `rest`. Where
-    a part is kept, the residual is that of both solutions.
+    a part is kept, residual and leveling are those of both solutions.
     """
     (p, s, found), (q, r) = whole, without
     still = rest.measured(q, r)
@@ -98,7 +100,8 @@ def blended(
     def mixed(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
         return [where_less(t, 1.0, y + t * (x - y), x) for x, y in zip(a, b, strict=True)]
 
-    _, linear, square, pushing, _ = mixed(found, still)
+    _, _, linear, square, pushing, _ = mixed(found, still)
     square = square - 2.0 * (t - t * t) * curvature
     residual = where_less(t, 1.0, larger(found.residual, still.residual), found.residual)
-    return [*mixed(p, q), *mixed(s, r), residual, linear, square, pushing, found.bounces]
+    leveling = where_less(t, 1.0, larger(found.leveling, still.leveling), found.leveling)
+    return [*mixed(p, q), *mixed(s, r), residual, leveling, linear, square, pushing, found.bounces]

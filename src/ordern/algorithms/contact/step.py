@@ -84,7 +84,7 @@ def gauss_seidel(
     found.add_joints(joints, q, (v, qd), (lower, upper))
     problem = found.problem()
     p = [*impulses[base], *(stops[row.body][row.freedom] for row in joints)]
-    p, s, (residual, work) = problem.certified(*_solved(tree, problem, p, contacts))
+    p, s, (residual, leveling, work) = problem.certified(*_solved(tree, problem, p, contacts))
     moved = found.moved(v, p, s)
     residual = found.missed(problem.flags, moved, residual)
 
@@ -97,7 +97,7 @@ def gauss_seidel(
     q1, v1, gap, rate = tied.closed(q1, v1)
     m = 3 * contacts.blocks
     depth = larger(found.depth, violation(tree, joints, q1, (lower, upper)))
-    certificate = (larger(residual, rate), larger(depth, gap), work)
+    certificate = (larger(residual, rate), larger(depth, gap), leveling, work)
     return (q1, v1, tuple(p[:m]), _by_joint(tree, joints, p[m:]), certificate)
 
 

@@ -39,7 +39,7 @@ class ThreadLoop:
                 for name, xs in state.items()
                 if name != "certificate"
             }
-            start |= {"certificate": [e.constant(0.0)] * 3} if "certificate" in state else {}
+            start |= {"certificate": [e.constant(0.0)] * len(state["certificate"])} if "certificate" in state else {}
             outs = {name: self._row(f"{name}_out", trajectory, f"{name}_stride", constant=False) for name in state}
             self._store(outs, start, None)
             with e.if_(self._named("steps") > 0):

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import CompileError
 from ...graph import Graph, Node, Scalar, live, where_less
 from ...model import ConcreteTree, Model, core_size, result_scalars
+from ...model.contacts import CERTIFICATE
 from ...records import dataclass
 from ..pipeline import Request, layout_of
 from ..timeloops.code import varied_form, varied_forms
@@ -122,7 +123,7 @@ class _Tracer:
         }
         if "contact" in asked:
             rows, stored = contact_sizes(self._model)
-            sizes |= {"pushes": rows, "stops": stored - rows, "certificate": 3}
+            sizes |= {"pushes": rows, "stops": stored - rows, "certificate": len(CERTIFICATE)}
             sizes |= {"surfaces": core_size(self._model, "surfaces"), "limits": 2 * nq}
         return tuple(Operand(name, (sizes.get(name, 0),)) for name in INPUTS)
 
@@ -172,8 +173,11 @@ class _Tracer:
             given = (_sum(force, servo), *given[1:])
         found = iter(self._kernel("contact", q, v, *given, surfaces, *fed))
         state = [[next(found) for _ in range(n)] for n in (nq, nv, rows, nv)]
-        last = self.leaves(_CERTIFICATE, 3)
-        certificate = [_larger(next(found), last[0]), _larger(next(found), last[1]), last[2] + next(found)]
+        last = self.leaves(_CERTIFICATE, len(CERTIFICATE))
+        certificate = [
+            old + next(found) if name == "work" else _larger(next(found), old)
+            for name, old in zip(CERTIFICATE, last, strict=True)
+        ]
         return [*state[:3], state[3] if stored > rows else [], certificate]
 
     def rate(self, q: Values, v: Values) -> Values:

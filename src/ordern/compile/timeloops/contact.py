@@ -1,11 +1,12 @@
 """Steps with contacts: the kernel `contact_step` as the step of a rollout, with impulses that steps begin from.
 
 The impulses of a step are the start of the next one, so they belong to the state. Between two stored states, the
-certificate has the largest residual, the largest penetration, and the sum of the works.
+certificate has the largest residual, penetration and leveling, and the sum of the works.
 """
 
 from __future__ import annotations
 
+from ...model.contacts import CERTIFICATE
 from .machine import Emitter, Numbers, Tile
 
 __all__ = ["ContactStep"]
@@ -22,7 +23,8 @@ class ContactStep:
         """Impulses of contacts and of stops."""
         self.stored = Tile(self.pushes.at, rows + nv if m.model.has_stops else rows)
         """The impulses that are stored."""
-        self.surfaces, self.bounds, self.certificate = m.tile(3 * len(contacts.pairs)), m.tile(2 * nq), m.tile(3)
+        self.surfaces, self.bounds = m.tile(3 * len(contacts.pairs)), m.tile(2 * nq)
+        self.certificate = m.tile(len(CERTIFICATE))
         lower, upper = Tile(self.bounds.at, nq), Tile(self.bounds.at + nq, nq)
         impulses, stops = Tile(self.pushes.at, rows), Tile(self.pushes.at + rows, nv)
         m.arguments["contact"] = (m.q, m.v, m.force, m.h, m.damping, lower, upper, impulses, stops, self.surfaces)
@@ -30,7 +32,7 @@ class ContactStep:
             m.arguments["contact"] += (m.servo, m.effort)
         at = m.results["contact"].at
         self._q, self._v = Tile(at, nq), Tile(at + nq, nv)
-        self._pushes, self._certificate = Tile(at + nq + nv, rows + nv), Tile(at + nq + 2 * nv + rows, 3)
+        self._pushes, self._certificate = Tile(at + nq + nv, rows + nv), Tile(at + nq + 2 * nv + rows, len(CERTIFICATE))
 
     def __call__(self, q: Tile, v: Tile) -> tuple[Tile, Tile]:
         """Write a step; return the places of its positions and velocities."""
@@ -40,8 +42,8 @@ class ContactStep:
         m.apply_forces(0.0)
         m.kernel("contact")
         m.copy(self._pushes, self.pushes)
-        for k, larger in enumerate((True, True, False)):
-            self._gather(Tile(self._certificate.at + k, 1), Tile(self.certificate.at + k, 1), larger)
+        for k, name in enumerate(CERTIFICATE):
+            self._gather(Tile(self._certificate.at + k, 1), Tile(self.certificate.at + k, 1), name != "work")
         return self._q, self._v
 
     def _gather(self, new: Tile, to: Tile, larger: bool) -> None:
@@ -55,7 +57,7 @@ class ContactStep:
 
     def write_clear(self) -> None:
         """Write "clear", which begins a new certificate, and "unload", which begins without impulses."""
-        self.m.function(3, lambda e: e.store_at(e.constant(0.0), self.certificate))
+        self.m.function(self.certificate.size, lambda e: e.store_at(e.constant(0.0), self.certificate))
         self.m.sequence("clear")
         self.m.function(self.pushes.size, lambda e: e.store_at(e.constant(0.0), self.pushes))
         self.m.sequence("unload")

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from ...arguments import positive
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
+from ...model.contacts import CERTIFICATE
 from ...records import dataclass
 from ...simulate.contact_record import ContactSettings, certified, require_contacts, surfaces_elsewhere
 from ...simulate.divergence import fastest, stayed
@@ -52,7 +53,7 @@ def _states(bounds: tuple[float, ...]) -> Any:
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["q", "v", "t", "contact_impulses", "residual", "penetration"],
+    data_fields=["q", "v", "t", "contact_impulses", "residual", "penetration", "leveling"],
     meta_fields=["fastest"],
 )
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,8 @@ class ContactRollout:
     """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
     penetration: Any
     """The deepest penetration since then, in m, (..., rows)."""
+    leveling: Any
+    """How far velocities of true points are from those of the problem, in m/s, (..., rows): see `Certificate`."""
     fastest: tuple[float, ...]
     """The speeds above which a trajectory counts as diverged, one for each velocity."""
 
@@ -78,7 +81,7 @@ class ContactRollout:
     def uncertified(self) -> Any:
         """True for kept states whose steps cannot be relied on: see `Certificate.uncertified`."""
         lost = ~jnp.isfinite(jnp.concatenate([self.q, self.v], axis=-1)).all(-1)
-        return ~certified(self.residual, self.penetration, self.q.dtype.name) | lost
+        return ~certified(self.residual, self.penetration, self.leveling, self.q.dtype.name) | lost
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.q, self.v, self.t))
@@ -137,7 +140,7 @@ def rollout(
             force = force + held
         fed = None if target is None else (kp, kd, now["target"])
         q, v, pushes, told = take(q, v, pushes, force, now.get("external"), fed)
-        worst = worst if told is None else jnp.maximum(worst, told[..., :2])
+        worst = worst if told is None else jnp.maximum(worst, told[..., :_LARGEST])
         return (q.astype(dtype), v.astype(dtype), held, k + 1, pushes, worst), None
 
     def row(state: Any, rows: Any) -> Any:
@@ -146,7 +149,7 @@ def rollout(
 
     count = steps // every
     tables = {x: _by_rows(arrays[x], _rank(x), steps, count, every) for x in timed}
-    worst = jnp.zeros((*batch, 2), dtype)
+    worst = jnp.zeros((*batch, _LARGEST), dtype)
     first = (*start, jnp.zeros_like(start[1]), 0, pushes, worst)
     _, (q, v, pushed, told) = jax.lax.scan(row, first, tables, length=count)
     found = (jnp.concatenate([x[None], y]) for x, y in zip(start, (q, v), strict=True))
@@ -157,7 +160,7 @@ def rollout(
         return _states(most)(q, v, t)
     impulses = jnp.moveaxis(jnp.concatenate([pushes[0][None], pushed[0]]), 0, -3)[..., : len(robot.contacts.pairs), :]
     told = jnp.moveaxis(jnp.concatenate([worst[None], told]), 0, -2)
-    return ContactRollout(q, v, t, impulses, told[..., 0], told[..., 1], most)
+    return ContactRollout(q, v, t, impulses, *(told[..., k] for k in range(_LARGEST)), most)
 
 
 def _taker(
@@ -185,6 +188,8 @@ def _taker(
     return take, pushes
 
 
+_LARGEST = len(CERTIFICATE) - 1
+"""The numbers of a certificate that are the largest of all steps, which are kept."""
 _TIMED = ("tau", "external", "target")
 """Arguments that may have a row for each step."""
 

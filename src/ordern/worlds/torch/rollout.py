@@ -18,6 +18,7 @@ from torch import Tensor
 from ...algorithms.derivatives.coordinates import pull_name
 from ...arguments import AnyArray
 from ...errors import ArgumentError
+from ...model.contacts import CERTIFICATE
 from ...model.parameter_sets import spread
 from ...model.variation import structure_of, with_values
 from ...model.varied_derivatives import by_field, from_fields
@@ -97,6 +98,8 @@ class ContactRollout:
     """The largest residual of the contact law since the kept state before, in m/s, (..., rows)."""
     penetration: Tensor
     """The deepest penetration since then, in m, (..., rows)."""
+    leveling: Tensor
+    """How far velocities of true points are from those of the problem, in m/s, (..., rows): see `Certificate`."""
     fastest: tuple[float, ...]
     """The speeds above which a trajectory counts as diverged, one for each velocity."""
 
@@ -107,7 +110,8 @@ class ContactRollout:
     def uncertified(self) -> Tensor:
         """True for kept states whose steps cannot be relied on: see `Certificate.uncertified`."""
         lost = ~torch.isfinite(torch.cat([self.q, self.v], dim=-1)).all(-1)
-        found: Tensor = ~certified(self.residual, self.penetration, str(self.q.dtype).removeprefix("torch."))
+        dtype = str(self.q.dtype).removeprefix("torch.")
+        found: Tensor = ~certified(self.residual, self.penetration, self.leveling, dtype)
         return found | lost
 
     @property
@@ -148,7 +152,7 @@ def rollout(
     most = tuple(fastest(robot).tolist())
     if robot.contacts is None:
         return _states(most)(q, v, t)
-    return ContactRollout(q, v, t, told[..., 0], told[..., 1], most)
+    return ContactRollout(q, v, t, *told.unbind(-1), most)
 
 
 def _require_contacts(robot: Robot, contact: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -259,7 +263,13 @@ def _steered(loop: _Loop, policy: Any, steps: int, every: int, hold: int) -> tup
     q, v, dt = loop.given["q0"], loop.given["v0"], loop.given["dt"].detach()
     batch = torch.broadcast_shapes(q.shape[:-1], v.shape[:-1])
     q, v = (x.expand(*batch, x.shape[-1]) for x in (q, v))
-    kept = [(q.unsqueeze(-2), v.unsqueeze(-2), q.new_zeros((*batch, 1, 0 if loop.robot.contacts is None else 2)))]
+    kept = [
+        (
+            q.unsqueeze(-2),
+            v.unsqueeze(-2),
+            q.new_zeros((*batch, 1, 0 if loop.robot.contacts is None else len(CERTIFICATE) - 1)),
+        )
+    ]
     for first in range(0, steps, hold):
         count = min(hold, steps - first) // each * each
         if not count:
@@ -306,7 +316,7 @@ class _RolloutOperator(Native):
         cores |= {"target": (rows.get("target", 1), nq)}
         pairs, blocks = _contact_counts(robot)
         cores |= {"contact_friction": (pairs,), "ground_height": (pairs,), "contact_impulses": (blocks, 3)}
-        self._certified = 0 if robot.contacts is None else 2
+        self._certified = 0 if robot.contacts is None else len(CERTIFICATE) - 1
         shape = (1 + steps // every, nq + nv + self._certified)
         super().__init__("rollout", robot.name, [Input(x, cores[x]) for x in names], shape)
 
@@ -353,13 +363,13 @@ class _RolloutOperator(Native):
         more |= {**self._settings, "steps": self._steps, "dt": dt, "every": self._every, "limits": "ignore"}
         more["feedback"] = (kp, kd, given["goal"]) if "goal" in given else None
         run = rollout_there(robot, given["q0"], given["v0"], **more)
-        return torch.cat([run.q, run.v, run.certificate[..., :2]], dim=-1)
+        return torch.cat([run.q, run.v, run.certificate[..., : self._certified]], dim=-1)
 
     def compute(self, given: Mapping[str, AnyArray], batch: tuple[int, ...], threads: int | None) -> AnyArray:
         """Return the states."""
         robot, arguments, more = self._call(given)
         run: Any = partial(robot.rollout, *arguments)(**more, **self._limits, threads=threads)
-        told = [run.certificate.residual, run.certificate.penetration] if self._certified else []
+        told = [getattr(run.certificate, name) for name in CERTIFICATE[: self._certified]]
         return np.concatenate([run.q, run.v, *(x[..., None] for x in told)], axis=-1, dtype=given["q0"].dtype)
 
     def composed(self, given: Mapping[str, Tensor]) -> Tensor:
