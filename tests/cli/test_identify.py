@@ -62,7 +62,10 @@ def test_options_and_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     data = json.loads(capsys.readouterr().out)
     assert data["cutoff"] is None and data["average"] == 4 and data["held_out"]["agrees"]
     assert abs(data["parameters"]["joint2.joint_friction"] - 0.4) < 0.05 and "joint3.offset" in data["parameters"]
+    assert data["remarks"] == []
     assert main(["identify", "whole.npz", "arm.urdf", "--force-scale", "joint1=2,joint2=0.5"]) in (0, 1)
+    main(["identify", "whole.npz", "arm.urdf", "--force-scale=joint1=-1,joint2=-1,joint3=-1", "--least-squares"])
+    assert "remark: forces have the opposite sign" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -110,8 +111,8 @@ def test_consistent_estimates_are_near_least_squares_where_data_decide() -> None
     assert np.abs((found.values - free.values) / free.deviations).max() < 0.1
     assert smallest(found) > 0.0
     assert_close(found.robot.parameters.theta, found.theta, ROUNDING)
-    with pytest.raises(on.ModelError, match=r"no robot has.*consistent=True"):
-        _ = guess(3).identify(*(x[:25] for x in MOTION), noisy(5, 20.0)[:25]).robot
+    poor = guess(3).identify(*(x[:25] for x in MOTION), noisy(5, 20.0)[:25])
+    assert smallest(poor) < 0.0 < poor.robot.mass
 
 
 def test_consistent_estimate_is_the_minimum() -> None:
@@ -294,3 +295,60 @@ def test_mechanism_with_a_loop() -> None:
 def test_errors(call: Callable[[], object], message: str) -> None:
     with pytest.raises(on.OrdernError, match=message):
         call()
+
+
+def series() -> tuple[np.ndarray, ...]:
+    """A motion in time of an arm with friction, and its forces with 1 % of noise."""
+    t, rng = np.arange(800)[:, None] * 0.01, np.random.default_rng(0)
+    w, p, size = rng.uniform(2, 6, (4, 3)), rng.uniform(0, 6, (4, 3)), 0.3
+    q = sum(size * np.sin(w[k] * t + p[k]) for k in range(4))
+    v = sum(size * w[k] * np.cos(w[k] * t + p[k]) for k in range(4))
+    a = -sum(size * w[k] ** 2 * np.sin(w[k] * t + p[k]) for k in range(4))
+    tau = ARM.inverse_dynamics(q, v, a) - ARM.passive_force(q, v)
+    return q, v, a, tau + 0.01 * tau.std(axis=0) * rng.normal(size=tau.shape)
+
+
+def swapped(x: np.ndarray) -> np.ndarray:
+    return x[:, [0, 2, 1]]
+
+
+def one_sign(tau: np.ndarray) -> np.ndarray:
+    return tau * [1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remark"),
+    [
+        (lambda q, v, a, tau: (q, v, a, -tau), "opposite sign of those of the robot's file in all joints"),
+        (lambda q, v, a, tau: (q, v, a, -tau), "negative, which no robot has: .*joint3.damping"),
+        (lambda q, v, a, tau: (q, v, a, one_sign(tau)), "the inertia that joint3 would move is negative"),
+        (lambda q, v, a, tau: (q, v, a, 1000.0 * tau), "forces differ in scale from those of the robot's file"),
+        (lambda q, v, a, tau: (q, -v, a, tau), "v has the opposite sign of the rate of q in joint1, joint2, joint3"),
+        (lambda q, v, a, tau: (q, *np.degrees([v, a]), tau), "by a factor of 0.0175: some of them .* degrees"),
+        (lambda q, v, a, tau: (*np.degrees([q, v, a]), tau), "positions are far beyond the range of joint1"),
+        (lambda q, v, a, tau: (swapped(q), v, a, tau), "the columns of joint2 and joint3 look swapped in q or v"),
+        (lambda q, v, a, tau: (q, v, a, swapped(tau)), "a poor fit|swapped"),
+        (lambda q, v, a, tau: (*map(swapped, (q, v, a)), tau), "negative"),
+    ],
+)
+def test_wrong_measurements_are_remarked(wrong: Callable[..., Any], remark: str) -> None:
+    found = ARM.identify(*wrong(*series()))
+    assert any(re.search(remark, x) for x in found.remarks), found.remarks
+    assert f"Remark: {found.remarks[0]}." in found.report and "remarks: see `report`" in repr(found)
+
+
+def test_a_robot_of_wrong_measurements_is_an_error() -> None:
+    q, v, a, tau = series()
+    with pytest.raises(on.ModelError, match=r"one that no robot has.*Remark: forces have the opposite sign"):
+        _ = ARM.identify(q, v, a, -tau).robot
+
+
+def test_right_measurements_have_no_remarks_and_give_a_robot() -> None:
+    q, v, a, tau = series()
+    for start in (guess(1), guess(2)):
+        found = start.identify(q, v, a, tau)
+        assert found.remarks == () and "Remark" not in found.report
+        robot = found.robot
+        forces = robot.inverse_dynamics(q, v, a) - robot.passive_force(q, v)
+        assert (np.abs(forces - tau).std(axis=0) < 1.2 * found.noise).all()
+    assert guess().identify(*MOTION, noisy(3)).remarks == ()  # no series in time

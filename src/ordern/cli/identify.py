@@ -155,7 +155,7 @@ def _data(
     data["noise"] = dict(zip(found._forces, found.noise.tolist(), strict=True))
     if held is not None:
         data["held_out"] = {"agrees": held.agrees, "relative": held.relative.tolist(), "report": held.report}
-    return data | {"notes": notes, "output": args.out, "report": args.report}
+    return data | {"remarks": [*found.remarks], "notes": notes, "output": args.out, "report": args.report}
 
 
 def _lines(args: argparse.Namespace, found: Estimate) -> list[str]:
@@ -171,6 +171,7 @@ def _lines(args: argparse.Namespace, found: Estimate) -> list[str]:
     lines += table(cells, right=(1, 2, 3), head=True)
     if held is not None:
         lines.append(held.report)
+    lines += [f"remark: {x}" for x in found.remarks]
     if args.report:
         lines.append(f"written: {args.report}")
     return lines

@@ -19,6 +19,7 @@ from .excitation import SMOOTHING
 from .friction import Extra
 from .held_out import HeldOut, compared
 from .identifiability import information_of
+from .near import possible_near
 from .reduction import motion_of, reduced
 from .springs import known_forces
 
@@ -65,6 +66,9 @@ class Estimate:
     """Offsets and Stribeck friction of the joints, if they were estimated."""
     extra_values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     """(E,): their forces, in the order of `extra.labels`."""
+    remarks: tuple[str, ...] = ()
+    """What is doubtful: signs, columns and units of the measurements, negative numbers, a poor fit. Empty if all is
+    plausible."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,15 +94,24 @@ class Estimate:
 
     @property
     def robot(self) -> Robot:
-        """The robot with the estimated parameters."""
+        """The robot with the estimated parameters.
+
+        Forces leave combinations of parameters open, so that least squares may find a `theta` that no robot has, such
+        as a negative mass. Then these are parameters that bodies can have, with the same base parameters within their
+        deviations. If there are none, it is an error.
+        """
         try:
             return self.measured.with_parameters(self.parameters, fold=True)
         except ModelError as error:
             if self.consistent:
                 raise
+            theta = possible_near(self)
+            if theta is not None:
+                return self.measured.with_parameters(self.measured.parameters.with_theta(theta), fold=True)
+            doubts = "".join(f" Remark: {x}." for x in self.remarks)
             raise ModelError(
-                f"the estimate is one that no robot has: {error}. Least squares alone do not keep to what bodies can "
-                "have; use `identify(..., consistent=True)`"
+                f"the estimate is one that no robot has: {error}. No bodies have its base parameters, within their "
+                f"deviations; check the measurements, or use `identify(..., consistent=True)`.{doubts}"
             ) from None
 
     def predicted(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
@@ -185,6 +198,7 @@ class Estimate:
         )
         if self.held_out is not None:
             lines.append(self.held_out.report)
+        lines += [f"Remark: {x}." for x in self.remarks]
         return "\n".join(lines)
 
     def save_report(self, path: str | os.PathLike[str], log: Log, notes: Sequence[str] = ()) -> None:
@@ -201,9 +215,10 @@ class Estimate:
 
     def __repr__(self) -> str:
         kind = "consistent" if self.consistent else "least squares"
+        doubts = f", {len(self.remarks)} remarks: see `report`" if self.remarks else ""
         return (
             f"<Estimate of {self.base.robot!r}: {len(self.base)} base parameters from {self.samples} samples, {kind}, "
-            f"condition {self.condition:.3g}>"
+            f"condition {self.condition:.3g}{doubts}>"
         )
 
     __str__ = __repr__

@@ -22,6 +22,7 @@ from .inequalities import feasible_theta
 from .instruments import instrumental
 from .least_squares import Solution, measured_of, solve
 from .reduction import Motion, Row, motion_of, reduced
+from .remarks import remarks_on
 from .robust import huber
 from .springs import known_forces
 
@@ -92,6 +93,7 @@ def identify(
         base, found.x, found.covariance, found.noise * np.sqrt(task.each), found.condition, theta[:count], used,
         bool(consistent), None, robot, smoothing, method, extra, theta[count:],
     )  # fmt: skip
+    estimate = replace(estimate, remarks=remarks_on(estimate, motion))
     if used == len(motion):
         return estimate
     rest = motion.some(slice(used, None))

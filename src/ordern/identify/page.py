@@ -41,6 +41,7 @@ def page(estimate: Estimate, log: Log, notes: Sequence[str] = ()) -> str:
     ]
     if estimate.held_out is not None:
         parts.append(f"<p><strong>Verdict.</strong> {escape(estimate.held_out.report)}</p>")
+    parts.extend(f"<p><strong>Remark.</strong> {escape(text)}.</p>" for text in estimate.remarks)
     parts.extend(f"<p>{escape(text)}</p>" for text in (*log.notes, *notes))
     parts.append("<h2>Forces</h2>" + _legend() + _errors(estimate, *errors))
     split = log.t[estimate.samples] if estimate.samples < len(log) else None

@@ -63,7 +63,7 @@ class Motion:
         """The number of means."""
         return len(self) // self.average
 
-    def some(self, where: slice) -> Motion:
+    def some(self, where: slice | NDArray[np.intp]) -> Motion:
         """Return some of the samples."""
         more = {name: x if np.ndim(x) == 0 else x[where] for name, x in self.more.items()}
         return replace(self, states=tuple(x[where] for x in self.states), tau=self.tau[where], more=more)
