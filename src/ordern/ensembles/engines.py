@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pickle
 import re
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import (
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..compile import cores
 from ..compile.emit.target import compiling_for, host_text
+from ..compile.run.workers import Stopping, is_stopped
 from ..errors import ArgumentError, OrdernError
 from ..kernel.place import computing_on
 from ..records import dataclass
@@ -127,16 +127,16 @@ class _Local:
     """The work of a shard, in this process."""
 
     def __init__(self, study: Ensemble, store: Store, target: str, device: str | None) -> None:
-        self._study, self._store, self._target, self._stopped = study, store, target, threading.Event()
+        self._study, self._store, self._target, self._stopping = study, store, target, Stopping()
         self._device = device
 
     def __call__(self, shard: Shard) -> ShardDone:
-        with computing_on(self._device, "Ensemble.run"):
-            return run_shard(self._study, self._store, self._target, shard, self._stopped)
+        with computing_on(self._device, "Ensemble.run"), self._stopping:
+            return run_shard(self._study, self._store, self._target, shard)
 
     def stop(self) -> None:
-        """Let shards end after the block that they are at."""
-        self._stopped.set()
+        """Let shards end without the block that they are at."""
+        self._stopping.stop()
 
 
 class _Remote:
@@ -180,9 +180,7 @@ def _dumped(x: Any) -> bytes:
         ) from None
 
 
-def run_shard(
-    study: Ensemble, store: Store, target: str, shard: Shard, stopped: threading.Event | None = None
-) -> ShardDone:
+def run_shard(study: Ensemble, store: Store, target: str, shard: Shard) -> ShardDone:
     """Run and store the blocks of a shard, or those up to the moment when the run is stopped.
 
     A worker that compiles for another target raises before it stores anything.
@@ -193,17 +191,22 @@ def run_shard(
                 f"Ensemble.run: a worker (process {os.getpid()}) compiles for {host_text()}, and the run for {target}: "
                 "results would not be the same bit for bit. Use machines of one kind, or give the ensemble a `target`"
             )
-        return _run_shard(study, store, shard, stopped)
+        return _run_shard(study, store, shard)
 
 
-def _run_shard(study: Ensemble, store: Store, shard: Shard, stopped: threading.Event | None) -> ShardDone:
+def _run_shard(study: Ensemble, store: Store, shard: Shard) -> ShardDone:
     began, blocks, start, stop = time.perf_counter(), [], shard.start, shard.stop
     for number in range(start, stop):
-        if stopped is not None and stopped.is_set():
+        first = number * study.block
+        try:
+            if is_stopped():
+                raise KeyboardInterrupt
+            block = run_block(study, first, min(first + study.block, study.members), shard.threads)
+        except KeyboardInterrupt:
+            if not is_stopped():
+                raise
             stop = number
             break
-        first = number * study.block
-        block = run_block(study, first, min(first + study.block, study.members), shard.threads)
         if store.journal is not None:
             store.write(number, block)
             block = Block(block.first, {}, block.states, block.failures)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray
+from ..compile.run.workers import is_stopped
 from ..errors import ArgumentError, OrdernError, UnknownNameError
 from ..model.units import coordinate_units
 from ..records import dataclass
@@ -215,12 +216,17 @@ class _OvertimeError(OrdernError):
 
 
 class _Limit:
-    """The time limit of a member: it hears of the progress of a simulation, and ends it when the time is over."""
+    """The time limit of a member: it hears of the progress of a simulation, and ends it when the time is over.
+
+    It also ends it when the whole run is stopped.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds, self._began = seconds, math.nan
 
     def __call__(self, fraction: float) -> None:
+        if is_stopped():
+            raise KeyboardInterrupt
         if math.isnan(self._began):  # after the first steps, since code may have been compiled before
             self._began = time.monotonic()
         if fraction < 1.0 and time.monotonic() > self._began + self._seconds:
@@ -245,8 +251,10 @@ def _simulated(study: Ensemble, first: int, last: int, drawn: dict[str, AnyArray
                 tau = _rows(drawn["forces"], one)[0]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the reason is recorded
-                limit = None if study.time_limit is None else _Limit(study.time_limit)
+                limit = _Limit(math.inf if study.time_limit is None else study.time_limit)
                 result = robot.simulate(*start, tau, t, progress=limit, **copy.deepcopy(study.settings))
+            if result.report.stopped == "interrupted":
+                raise KeyboardInterrupt
         except UnknownNameError:
             raise
         except OrdernError as e:

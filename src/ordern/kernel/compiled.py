@@ -29,6 +29,8 @@ __all__ = ["Compiled"]
 
 
 _NS_PER_OPERATION = 0.3
+_PIECE_NS = 2e7
+"""One call of machine code takes about this long, so that a batch can be interrupted."""
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
 _WORTH_A_THREAD_NS = 1e6
 
@@ -61,6 +63,7 @@ class Compiled(Runner):
         if (
             machine is None
             or not states
+            or _ns(states, machine) > _PIECE_NS
             or (threads != 1 and (threads is not None or _threads_worth(states, machine) > 1))
         ):
             return self._general(given, out, threads)
@@ -142,7 +145,7 @@ class Compiled(Runner):
             if out is None and self._bytes * math.prod(batch) >= FROM_BYTES:
                 out = self._pool.array((*batch, *self.arguments.output), machine.dtype)
         try:
-            if count > 1:
+            if count > 1 or (batch and _ns(math.prod(batch), machine) > _PIECE_NS):
                 return self._run_threads(machine, arrays, out, count)
             return machine.run(arrays, out)
         except (ValueError, TypeError) as e:
@@ -202,8 +205,10 @@ class Compiled(Runner):
         return most if wanted is not None else min(cores(), most)
 
     def _run_threads(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, count: int) -> AnyArray:
-        """Cut the longest batch dimension into parts, and let threads compute them."""
+        """Cut the longest batch dimension into parts, which threads compute one by one, so that Ctrl-C ends them."""
         self.arguments.require_fit(arrays, out)
+        if out is not None:  # NumPy copies what overlaps, but only within one call
+            arrays = [a.copy() if np.may_share_memory(out, a) else a for a in arrays]
         core, batches = self.arguments.output, self.arguments.batches(arrays)
         result = np.empty((*np.broadcast_shapes(*batches), *core), machine.dtype) if out is None else out
         batch = result.shape[: result.ndim - len(core)]
@@ -211,6 +216,10 @@ class Compiled(Runner):
         length = batch[axis]
         per = -(-length // count)
         per = -(-per // machine.lanes) * machine.lanes
+        each = _ns(math.prod(batch) // length, machine)
+        fits = max(1, int(_PIECE_NS / max(each, 1e-3)))
+        per = min(per, fits // machine.lanes * machine.lanes or fits)
+        nested = per * each > 2.0 * _PIECE_NS and sorted(batch)[-2:][0] > 1
 
         def compute(start: int) -> None:
             parts = []
@@ -220,12 +229,20 @@ class Compiled(Runner):
                     where[len(b) + axis] = slice(start, start + per)
                     a = a[tuple(where)]
                 parts.append(a)
-            machine.run(parts[:-1], parts[-1])
+            if nested:
+                self._run_threads(machine, parts[:-1], parts[-1], 1)
+            else:
+                machine.run(parts[:-1], parts[-1])
 
         shared_out(compute, range(0, length, per), count)
         return result
 
 
+def _ns(states: int, machine: Machine) -> float:
+    """Return about how long one thread computes some states, in ns."""
+    return states * machine.code.operations * _NS_PER_OPERATION / machine.lanes
+
+
 def _threads_worth(states: int, machine: Machine) -> int:
     """Return how many threads have enough to do, by a guess of the time that a state takes."""
-    return int(states * machine.code.operations * _NS_PER_OPERATION / machine.lanes / _WORTH_A_THREAD_NS)
+    return int(_ns(states, machine) / _WORTH_A_THREAD_NS)

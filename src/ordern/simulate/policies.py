@@ -118,7 +118,7 @@ def controlled(
     states = [name for name in ("q", "v", "pushes") if f"{name}_out" in arrays]
     stored = {name: arrays[f"{name}_out"] for name in states}
     now = {name: arrays[f"{name}0"] for name in states}
-    forces = np.zeros_like(stored["v"])
+    forces: AnyArray = np.zeros(stored["v"].shape, stored["v"].dtype)  # zeros_like writes them
     each = math.gcd(every, hold)
     own = {name: np.empty((len(x), hold // each + 1, x.shape[2]), x.dtype) for name, x in stored.items()}
     for name, x in now.items():

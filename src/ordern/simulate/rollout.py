@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import AnyArray, choice, real_number
 from ..compile import cores, shared_out
+from ..compile.run.workers import can_stop
 from ..compile.timeloops.code import ROLLOUT_WORDS
 from ..errors import ArgumentError
 from ..gpu.device import is_gpu
@@ -44,6 +45,8 @@ _STORED = ("q", "v", "pushes", "certificate")
 """The arrays that are stored of each trajectory; the last two are of robots with contacts."""
 _PIECE_NS = 2e8
 """One call of machine code takes about this long, so that the run can be interrupted."""
+_ASIDE_NS = 5e7
+"""Work that takes longer is left to other threads, so that Ctrl-C reaches this one."""
 
 
 def rollout(
@@ -238,6 +241,7 @@ class _Run:
         self.count, self.steps = len(arrays["q_out"]), steps
         self._lock, self._done = threading.Lock(), 0
         self.stored = [name for name in _STORED if f"{name}_out" in arrays]
+        self.stop: NDArray[np.int64] | None = None
         self.words = dict.fromkeys(ROLLOUT_WORDS, 0) | {name: x.ctypes.data for name, x in arrays.items()}
         self.words |= {"every": every, "last": self.count - 1}
         rows = ("q0", "v0", "parameters", "marks", "surfaces", "pushes0")
@@ -252,7 +256,7 @@ class _Run:
         """Compute all trajectories, in threads, and tell this thread's `progress` the fraction done."""
         here, whole = threading.get_ident(), self.count * self.steps
 
-        def tell(steps: int) -> None:
+        def tell(steps: int = 0) -> None:
             with self._lock:
                 self._done += steps
             if progress is not None and threading.get_ident() == here and self._done < whole:
@@ -267,10 +271,17 @@ class _Run:
         per = max(1, min(-(-tiles // at_once), int(_PIECE_NS / max(1.0, tile_ns))))
         rows = max(1, int(_PIECE_NS / (per * step_ns * self.words["every"])))
         size = per * lanes
+        lasting = tiles * tile_ns > _ASIDE_NS
+        if lasting or can_stop():
+            self.stop = np.zeros(1, np.int64)
+            self.words["stop"] = self.stop.ctypes.data
         shared_out(
             lambda first: self._piece(first, min(first + size, self.count), rows, tell),
             range(0, self.count, size),
             at_once,
+            stop=self.stop,
+            aside=lasting,
+            meanwhile=tell,
         )
         if progress is not None:
             progress(1.0)
@@ -287,7 +298,7 @@ class _Run:
             tell((end - first) * now * every)
             begun += now * every
             left -= now
-            if left <= 0:
+            if left <= 0 or (self.stop is not None and self.stop[0]):
                 return
             for name in self.stored:
                 words[f"{name}_out"] += now * words[f"{name}_row"]

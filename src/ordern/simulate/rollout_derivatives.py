@@ -37,6 +37,8 @@ _GAINS = ("kp", "kd")
 _TAPE_BYTES = 1 << 25
 """The tape of a thread. Longer rollouts are gone through in segments."""
 _NS_PER_OPERATION, _WORTH_A_THREAD_NS, _PIECE_NS = 0.3, 1e6, 2e8
+_ASIDE_NS = 5e7
+"""Work that takes longer is left to other threads, so that Ctrl-C reaches this one."""
 _CHANGED = (
     "the arguments of this rollout, or its states, have changed since it was computed: an array was written to. Give "
     "rollout copies of such arrays, or take the derivatives before"
@@ -362,7 +364,9 @@ class _Run:
         self._numbers = arrays.pop("numbers")
         numbers = shared_rows(loop.parameters(source.robot), p.batch)
         self._alive = {**arrays, **p.tables, "parameters": numbers, **more, **self._ends}
+        self._stop = np.zeros(1, np.int64)
         self.words = {"steps": p.steps, "every": p.every, "last": p.count - 1, "numbers": self._numbers.ctypes.data}
+        self.words["stop"] = self._stop.ctypes.data
         for name, x in self._alive.items():
             row = 0 if x is None or x.ndim < 3 or x.shape[1] == 1 else x.strides[1]
             self.words[name] = 0 if x is None else x.ctypes.data
@@ -377,7 +381,13 @@ class _Run:
         asked = whole_number("threads", threads, 1) if threads is not None else 0
         at_once = max(1, min(asked or min(cores(), int(tiles * tile_ns / _WORTH_A_THREAD_NS)), tiles))
         size = lanes * max(1, min(-(-tiles // at_once), int(_PIECE_NS / tile_ns)))
-        shared_out(lambda first: self._piece(first, min(first + size, p.count), kept), range(0, p.count, size), at_once)
+        shared_out(
+            lambda first: self._piece(first, min(first + size, p.count), kept),
+            range(0, p.count, size),
+            at_once,
+            stop=self._stop,
+            aside=tiles * tile_ns > _ASIDE_NS,
+        )
         self._require_same()
 
     def _piece(self, first: int, end: int, kept: int) -> None:

@@ -45,17 +45,17 @@ ROLLOUT_WORDS = (
     *("steps", "every", "first", "end", "last"),
     *("workspace", "numbers", "limits", "datas", "parameters", "parameters_stride", "marks", "marks_stride", "begun"),
     *("surfaces", "surfaces_stride", "pushes0", "pushes0_stride", "pushes_out", "pushes_stride", "pushes_row"),
-    *("certificate_out", "certificate_stride", "certificate_row"),
+    *("certificate_out", "certificate_stride", "certificate_row", "stop"),
 )
 """The arguments of `@rollout`, as 64-bit words: addresses, and bytes between neighbours. If the stride of a step is 0,
 one row serves all steps. `marks` has what is kept of events, and `begun` the number of steps before this call.
-`pushes` are impulses of contacts and stops."""
+`pushes` are impulses of contacts and stops. Loops end before a step if the number at `stop` is not zero."""
 
 _INPUTS = ("tau", "external", "goal")
 _STATES = ("q0", "v0", *_INPUTS, "parameters")
 _OUTPUTS = tuple(f"{name}_bar" for name in (*_STATES, "kp", "kd", "dt"))
 _ENDS = ("q_end", "v_end")
-GRADIENT_POINTERS = (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS, "tape", "starts", "workspace", "numbers", "datas")
+GRADIENT_POINTERS = (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS, "tape", "starts", "workspace", "numbers", "datas", "stop")
 GRADIENT_WORDS = (
     *GRADIENT_POINTERS,
     *(f"{name}_stride" for name in (*_STATES, "wq", "wv", *_OUTPUTS, *_ENDS)),
@@ -67,7 +67,7 @@ result is 0 if one row has the sum over all steps. The tape has room for a segme
 at the starts of segments. The states after the last step are stored, too."""
 _RATES = tuple(f"{name}_rate" for name in (*_STATES, "kp", "kd", "dt"))
 _MOVED = ("dq_out", "dv_out")
-SENSITIVITY_POINTERS = (*_STATES, *_RATES, *_MOVED, *_ENDS, "workspace", "numbers", "datas")
+SENSITIVITY_POINTERS = (*_STATES, *_RATES, *_MOVED, *_ENDS, "workspace", "numbers", "datas", "stop")
 SENSITIVITY_WORDS = (
     *SENSITIVITY_POINTERS,
     *(f"{name}_stride" for name in (*_STATES, *_RATES, *_MOVED, *_ENDS)),
@@ -200,6 +200,10 @@ def loop_code(
         return made
 
 
+_NEVER = np.zeros(1, np.int64)
+"""What loops read at `stop` if nothing can stop them."""
+
+
 class LoadedLoop:
     """A time loop in memory: owns its code and its tables. Threads may run it at the same time."""
 
@@ -207,6 +211,7 @@ class LoadedLoop:
         self, code: LoopCode, requests: Mapping[str, Request], dtype: str, function: str, words: Sequence[str]
     ) -> None:
         self.code, self.dtype, self._words = code, np.dtype(dtype), tuple(words)
+        self._stop = self._words.index("stop") if "stop" in self._words else None
         self._engine = Engine(code.object, [function])
         self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._engine.address(function))
         keys = {name: (id(requests[name].model), _frame_body(requests[name])) for name in code.rolled}
@@ -233,7 +238,10 @@ class LoadedLoop:
 
     def ordered(self, words: Mapping[str, int]) -> NDArray[np.int64]:
         """Return the words in the order in which the code reads them."""
-        return np.array([words[name] for name in self._words], np.int64)
+        found = [words[name] for name in self._words]
+        if self._stop is not None and not found[self._stop]:
+            found[self._stop] = _NEVER.ctypes.data
+        return np.array(found, np.int64)
 
     def call(self, address: int) -> None:
         """Run the code with ordered words at an address."""

@@ -143,7 +143,7 @@ def _rollout(
     """Return the IR text of @rollout: tiles of trajectories, one after the other."""
     b = Builder(("ptr %words",))
     pointers = {"q0", "v0", "tau", "external", "goal", "q_out", "v_out", "workspace", "numbers", "limits", "datas"}
-    pointers |= {"parameters", "marks", "begun", "surfaces", "pushes0", "pushes_out", "certificate_out"}
+    pointers |= {"parameters", "marks", "begun", "surfaces", "pushes0", "pushes_out", "certificate_out", "stop"}
     word = {name: b.arguments[0].load("ptr" if name in pointers else "i64", k) for k, name in enumerate(ROLLOUT_WORDS)}
     rows, workspace, datas = b.alloca(f"[{m.target.lanes} x ptr]"), word["workspace"], word["datas"]
     tiles = _tiles(m, state, watching, contact)
@@ -171,6 +171,7 @@ def _rollout(
     def steps(t: Value) -> None:
         """Take the steps of a tile; none once all of its trajectories have ended."""
         with b.if_(word["steps"] > 0), b.counted(word["steps"]) as k:
+            b.leave_unless(word["stop"].load("i64").equals(0))
             left, kept = b.carried(word["every"]), b.carried(0)
             if watching is not None and watching.stops:
                 with b.if_(any_lane(b, m, workspace.at(watching.running.at, m.target.vector))):

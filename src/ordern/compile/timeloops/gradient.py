@@ -161,6 +161,7 @@ class _Gradient(Builder):
     def _steps(self, t: Value, first: Value, count: Value, record: bool) -> None:
         """Take some steps, and perhaps keep them on the tape."""
         with self.counted(count) as k:
+            self.leave_unless(self.word["stop"].load("i64").equals(0))
             self._load_inputs(t, first + k)
             self._run("step")
             if record:
@@ -171,6 +172,7 @@ class _Gradient(Builder):
         """Go back through the steps on the tape."""
         every = self.word["every"]
         with self.counted(count) as k:
+            self.leave_unless(self.word["stop"].load("i64").equals(0))
             j = count - 1 - k
             step = first + j
             self.call("@tape_in", self.word["workspace"], self.word["tape"].at(j * self._tape_bytes))

@@ -87,6 +87,7 @@ class _Sensitivity(Builder):
         self._run("begin_goal")
         self._show(t, self.const(0))
         with self.if_(word["steps"] > 0), self.counted(word["steps"]) as k:
+            self.leave_unless(word["stop"].load("i64").equals(0))
             left, stored = self.carried(word["every"]), self.carried(0)
             for name in self.inputs:
                 with self.if_(word[f"{name}_step"].differs(0)):
