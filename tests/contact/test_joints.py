@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ordern as on
+from ordern.model.contacts import Contacts
 from tests.contact.test_derivatives import difference_by
 from tests.tolerances import JOINT_LAW
 
@@ -254,6 +256,22 @@ def test_friction_of_joints_of_a_loop() -> None:
         run = some.rollout(q, np.zeros(4), steps=300, dt=H)
         energy.append(robot.kinetic_energy(run.q[-1], run.v[-1]) + robot.potential_energy(run.q[-1]))
     assert energy[0] < energy[1] - 0.1
+
+
+def test_steps_without_any_contact() -> None:
+    """Limits and friction of joints alone: the same steps, also compiled."""
+    robot = pendulum(friction=2.0, lower=-0.5, upper=0.4)
+    alone = on.Robot.of(replace(robot, contacts=Contacts(None, (), (0,))))
+    found, expected = (x.rollout([0.3], [3.0], steps=100, dt=H) for x in (alone, robot))
+    np.testing.assert_array_equal(found.q, expected.q)
+    given = {
+        p.name: np.zeros(alone.kernel("contact_step").request.shape(p.kind)) for p in alone.kernel("contact_step").ports
+    }
+    given |= {"q": np.array([[0.3], [-0.4]]), "dt": np.array(H), "lower": robot.lower, "upper": robot.upper}
+    kernel, text = alone.kernel("contact_step"), alone.kernel("contact_step", way="interpreted")
+    assert not kernel.is_interpreted
+    np.testing.assert_allclose(kernel(*given.values()), text(*given.values()), rtol=0.0, atol=1e-13)
+    assert kernel(*(x[:0] if k == 0 else x for k, x in enumerate(given.values()))).shape[0] == 0
 
 
 @pytest.mark.slow

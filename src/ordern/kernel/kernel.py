@@ -276,8 +276,10 @@ def _runner(request: Request, arguments: Arguments) -> Runner:
         return Composed(request, arguments, Kernels(arguments.model, None if way == "interpreted" else way))
     if not algorithm.sweeps and (way == "rolled" or (way is None and arguments.model.nv > _LONGEST_STRAIGHT)):
         return InPieces(request, arguments)
-    # NumPy has no ufuncs over empty vectors, and there is nothing to be fast at
-    empty = any(0 in shape for shape in (*arguments.shapes, arguments.output))
+    shapes = (*arguments.shapes, arguments.output)
+    if request.question.contacts and request.model.nv:  # a robot may have steps with limits, and nothing that touches
+        shapes = (arguments.output,)
+    empty = any(0 in shape for shape in shapes)  # there is nothing to be fast at
     return Interpreted(request, arguments) if way == "interpreted" or empty else Compiled(request, arguments)
 
 

@@ -88,8 +88,8 @@ class Layout:
 
     @property
     def signature(self) -> str:
-        """The generalized ufunc signature, without the workspace."""
-        core = [f"({','.join(map(str, o.shape))})" for o in (*self.inputs, self.output)]
+        """The generalized ufunc signature, without the workspace. NumPy has names for lengths of zero alone."""
+        core = [f"({','.join(str(n or 'none') for n in o.shape)})" for o in (*self.inputs, self.output)]
         return f"{','.join(core[:-1])}->{core[-1]}"
 
 
