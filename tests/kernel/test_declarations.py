@@ -30,9 +30,12 @@ def test_most_methods_are_declared() -> None:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_parameters_are_those_of_the_question(name: str) -> None:
     question = find(name)[0]
-    parameters = list(inspect.signature(DECLARED[name]).parameters)[1:]
-    required = [p.name for p in question.inputs if not p.optional]
+    declared = inspect.signature(DECLARED[name]).parameters
+    parameters = list(declared)[1:]
+    by_name = {x for x in parameters if declared[x].kind is inspect.Parameter.KEYWORD_ONLY}  # these have a default
+    required = [p.name for p in question.inputs if not p.optional and p.name not in by_name]
     assert parameters[: len(required)] == required
+    assert all(declared[x].default is not inspect.Parameter.empty for x in by_name)
     expected = {p.name for p in question.inputs} | {*question.options, "threads", "out", "device"}
     assert set(parameters) - {"method"} == expected
 
