@@ -10,7 +10,8 @@ import pytest
 import ordern as on
 from ordern.algorithms.contact.cone import inverse, natural_residual, regular, solved
 from ordern.errors import ArgumentError
-from tests.contact.robots import ball, floating, hopper
+from ordern.model.contacts import CERTIFICATE
+from tests.contact.robots import ball, block, floating, hopper
 
 H = 2e-3
 
@@ -177,6 +178,18 @@ def test_arguments_that_would_be_misread_are_refused() -> None:
         ball().with_contacts(on.Ground(), bodies="ball")
     with pytest.raises(ArgumentError, match="limits must be True or False"):
         ball().with_contacts(on.Ground(), limits=["ball"])  # type: ignore[arg-type]
+
+
+def test_certificates_do_not_depend_on_the_pieces_of_a_rollout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long rollouts are computed in pieces, each of which stores its first state again."""
+    robot = block().with_contacts(on.Ground(0.6))
+    start = [1, 0, 0, 0, 0, 0, 0.04], np.zeros(6)  # 1 cm too deep
+    whole = robot.rollout(*start, steps=20, dt=1e-4).certificate
+    monkeypatch.setattr("ordern.simulate.rollout._PIECE_NS", 1)
+    pieces = robot.rollout(*start, steps=20, dt=1e-4).certificate
+    assert (pieces.penetration[1:] > 1e-3).all()
+    for name in CERTIFICATE:
+        np.testing.assert_array_equal(getattr(pieces, name), getattr(whole, name))
 
 
 def test_a_step_that_is_not_finite_has_no_certificate() -> None:

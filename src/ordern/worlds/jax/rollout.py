@@ -160,7 +160,8 @@ def rollout(
         return _states(most)(q, v, t)
     impulses = jnp.moveaxis(jnp.concatenate([pushes[0][None], pushed[0]]), 0, -3)[..., : len(robot.contacts.pairs), :]
     told = jnp.moveaxis(jnp.concatenate([worst[None], told]), 0, -2)
-    return ContactRollout(q, v, t, impulses, *(told[..., k] for k in range(_LARGEST)), most)
+    residual, penetration, leveling = (told[..., k] for k in range(_LARGEST))
+    return ContactRollout(q, v, t, impulses, residual, penetration, leveling, most)
 
 
 def _taker(

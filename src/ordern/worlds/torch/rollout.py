@@ -152,7 +152,8 @@ def rollout(
     most = tuple(fastest(robot).tolist())
     if robot.contacts is None:
         return _states(most)(q, v, t)
-    return ContactRollout(q, v, t, *told.unbind(-1), most)
+    residual, penetration, leveling = told.unbind(-1)
+    return ContactRollout(q, v, t, residual, penetration, leveling, most)
 
 
 def _require_contacts(robot: Robot, contact: dict[str, Any], settings: dict[str, Any]) -> None:
