@@ -142,3 +142,33 @@ def test_memory_does_not_grow() -> None:
     many()
     many()
     assert used() - before < 20_000  # kB
+
+
+def test_robots_that_are_loaded_again_compile_nothing() -> None:
+    """JAX keeps what it compiled for ever, so that equal robots share it; other names and frames are not mixed up."""
+    compiled: list[str] = []
+    jax.monitoring.register_event_duration_secs_listener(lambda event, _, **more: compiled.append(event))
+
+    def ask(robot: on.Robot) -> int:
+        before = sum("backend_compile" in event for event in compiled)
+        q, v = jnp.zeros(robot.nq), jnp.zeros(robot.nv)
+        last = {robot.bodies[-1].name: jnp.ones(6)}
+        jax.grad(lambda q: robot.forward_dynamics(q, v, v, last).sum())(q)
+        robot.forward_dynamics(q, v, v)
+        robot.pose(q, robot.frames[-1].name)
+        return sum("backend_compile" in event for event in compiled) - before
+
+    def arm(mass: float = 1.0, name: str = "tip", x: float = 0.0) -> on.Robot:
+        builder = on.Builder("arm").body("ground")
+        builder.body(name, parent="ground", joint=on.Revolute((0, 1, 0)), mass=mass, com=(0, 0, -0.5))
+        return builder.frame("end", name, at=(x, 0, -1)).build()
+
+    assert ask(arm()) > 0
+    assert ask(arm()) == 0
+    assert ask(arm(mass=2.0)) > 0
+    for name, x in (("bob", 0.0), ("tip", 0.25)):
+        other, push = arm(name=name, x=x), {"end": np.array([0.0, 1.0, 0.0, 2.0, 0.0, 0.0])}
+        expected = other.forward_dynamics([0.3], [0.0], [0.0], push), other.pose([0.3], "end")
+        found = other.forward_dynamics(jnp.array([0.3]), [0.0], [0.0], push), other.pose(jnp.array([0.3]), "end")
+        for one, two in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-5, atol=1e-5)

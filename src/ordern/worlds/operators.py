@@ -24,13 +24,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..algorithms.derivatives.coordinates import NUMBERS, PULL, PUSH, added_inputs, pull_name, push_name
 from ..algorithms.registry import find
 from ..arguments import AnyArray
-from ..compile.pipeline import Request
+from ..compile.pipeline import Request, request_key
+from ..compile.run.cache import cache_key
 from ..compile.run.loaded import Machine
 from ..errors import ArgumentError
 from ..forking import COMPILING
@@ -61,19 +63,39 @@ class Input:
 
 
 def operator_of(kernel: Kernel) -> Operator:
-    """Return the operator of a kernel. All robots of one structure share it."""
+    """Return the operator of a kernel. All robots of one structure share it, and all that are equal.
+
+    JAX never forgets what it has compiled for an operator, so that a robot that is loaded again must not have new ones.
+    """
     request, runner = kernel.request, kernel.runner
     found: Operator | None = runner.__dict__.get("_operator")
     if found is None:
         with COMPILING:
             found = runner.__dict__.get("_operator")
             if found is None:
-                found = runner.__dict__["_operator"] = Operator(request, runner)
+                key = _content(request) if isinstance(runner, Compiled) else None
+                found = None if key is None else _shared.get(key)
+                if found is None:
+                    found = Operator(request, runner)
+                if key is not None:
+                    _shared[key] = found
+                runner.__dict__["_operator"] = found
     return found
 
 
+_shared: WeakValueDictionary[str, Operator] = WeakValueDictionary()
+"""Operators by the digests of all that they compute."""
+
+
+def _content(request: Request) -> str | None:
+    """Return a digest of what an operator computes, and of names in arguments and messages; None if it is not known."""
+    key, model = request_key(request, "", None), request.model
+    names = [model.name, model.base, [b.name for b in model.bodies], [c.name for c in model.joints], model.frames]
+    return None if key is None else cache_key([repr(names), key])
+
+
 class Operator:
-    """One question about one robot by one method, as a pure function of arrays. It is known by its identity."""
+    """One question about one robot by one method, as a pure function of arrays. Known by its identity."""
 
     def __init__(self, request: Request, runner: Runner | None = None) -> None:
         self.name, self.robot = request.question.name, request.model.name
