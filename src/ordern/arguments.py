@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "random_generator",
     "real",
     "real_number",
+    "shown",
     "unmasked",
     "whole_number",
 ]
@@ -38,6 +39,8 @@ Shape = tuple[int | EllipsisType | None, ...]
 """A shape to expect: None is any length, and a leading `...` any number of leading dimensions."""
 _LARGEST = 2**62
 """No count or seed is larger: machine code takes integers of 64 bits."""
+_DEEPEST = 64
+"""The most dimensions of NumPy's arrays."""
 _PLAIN = frozenset({float, int, bool, np.float64, np.float32, np.int64})
 """Types of numbers that cannot be masked."""
 _NOT_REAL = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
@@ -75,10 +78,10 @@ def numbers(x: Any, what: str, shape: Shape | None = None) -> AnyArray:
             + ", outside of functions that the library transforms"
         )
     wanted = "an array of numbers" if shape is None else f"numbers of shape {_text(shape)}" if shape else "a number"
-    raise ArgumentError(f"{what} must be {wanted}, not {_shown(x)}")
+    raise ArgumentError(f"{what} must be {wanted}, not {shown(x)}")
 
 
-def unmasked(x: Any, what: str) -> Any:
+def unmasked(x: Any, what: str, depth: int = 0) -> Any:
     """Return an argument as it is; raise if it is an array with masked entries, or a list of arrays with some.
 
     Lists whose first entry is a number are not searched, which would take as long as reading them. NumPy makes a
@@ -87,8 +90,10 @@ def unmasked(x: Any, what: str) -> Any:
     kind = type(x)
     if kind is list or kind is tuple:
         if x and type(x[0]) not in _PLAIN:
+            if depth > _DEEPEST:  # perhaps a list that contains itself
+                raise ArgumentError(f"{what} has more than {_DEEPEST} dimensions")
             for entry in x if not isinstance(x[0], list) else x[:1]:
-                unmasked(entry, what)
+                unmasked(entry, what, depth + 1)
     elif kind is not np.ndarray and isinstance(x, np.ndarray) and np.any(getattr(x, "mask", False)):
         raise ArgumentError(f"{what}: some entries are masked; pass `x.filled(value)`")
     return x
@@ -134,15 +139,17 @@ def positive(x: Any, what: str, *, zero: bool = False) -> float:
     """Return a finite number above zero as a float; with `zero`, zero is allowed too."""
     number = real_number(x)
     if not (0.0 <= number < math.inf) or (number == 0.0 and not zero):
-        shown = _shown(x) if math.isnan(number) else f"{number:g}"
-        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {shown}")
+        given = shown(x) if math.isnan(number) else f"{number:g}"
+        raise ArgumentError(f"{what} must be a finite number {'not below' if zero else 'above'} zero, not {given}")
     return number
 
 
-def whole_number(x: Any, what: str, least: int) -> int:
-    """Return a whole number that is not below the least one; raise for any other."""
-    if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not least <= x <= _LARGEST:
-        raise ArgumentError(f"{what} must be a whole number from {least} on, not {_shown(x)}")
+def whole_number(x: Any, what: str, least: int, most: int = _LARGEST) -> int:
+    """Return a whole number that is not below the least one, nor above the largest; raise for any other."""
+    counts = isinstance(x, (int, np.integer)) and not isinstance(x, (bool, np.timedelta64))
+    if not counts or not least <= x <= most:
+        end = "on" if most == _LARGEST else f"to {most}"
+        raise ArgumentError(f"{what} must be a whole number from {least} {end}, not {shown(x)}")
     return int(x)
 
 
@@ -188,31 +195,39 @@ def broadcast_shapes(what: str, *shapes: tuple[int, ...], names: Sequence[str] =
 
 def names_of(x: Any, what: str) -> tuple[str, ...]:
     """Return one or several names that users give as a tuple."""
-    names = (x,) if isinstance(x, str) else tuple(x) if isinstance(x, Iterable) else (None,)
-    if not all(isinstance(name, str) for name in names):
-        raise ArgumentError(f"{what} must be a name or several names, not {_shown(x)}")
-    return names
+    names = []
+    try:
+        for name in (x,) if isinstance(x, str) else x:
+            if not isinstance(name, str):  # the first one tells
+                raise TypeError
+            names.append(name)
+    except TypeError:  # also from what cannot be iterated
+        raise ArgumentError(f"{what} must be a name or several names, not {shown(x)}") from None
+    return tuple(names)
 
 
 def leading_shape(shape: Any, what: str) -> tuple[int, ...]:
     """Return a shape that users give for a batch: a whole number or several, not below zero."""
     try:
-        found = (operator.index(shape),) if np.ndim(shape) == 0 else tuple(map(operator.index, shape))
-    except TypeError:
-        raise ArgumentError(f"{what}: a shape is a whole number or several, not {shape!r}") from None
+        several = isinstance(shape, (tuple, list, np.ndarray)) and np.ndim(shape)
+        found = tuple(map(operator.index, shape)) if several else (operator.index(shape),)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what}: a shape is a whole number or several, not {shown(shape)}") from None
     if min(found, default=0) < 0:
         raise ArgumentError(f"{what}: a shape has no negative numbers; got {shape!r}")
     return found
 
 
-def random_generator(rng: Any, what: str) -> np.random.Generator:
+def random_generator(rng: Any, what: str, name: str = "rng") -> np.random.Generator:
     """Return a generator of random numbers from one, from a seed, or from None for a new one."""
     try:
+        if isinstance(rng, (list, tuple)) and not all(isinstance(k, (int, np.integer)) for k in rng):
+            raise TypeError  # NumPy crashes on a list that contains itself
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{what}: rng must be a NumPy Generator, a seed that is a whole number not below zero, or None; not "
-            f"{_shown(rng)}"
+            f"{what}: {name} must be a NumPy Generator, a seed that is a whole number not below zero, or None; not "
+            f"{shown(rng)}"
         ) from None
 
 
@@ -228,6 +243,12 @@ def _text(shape: Shape) -> str:
     return f"({inside},)" if len(shape) == 1 else f"({inside})"
 
 
-def _shown(x: Any) -> str:
-    text = repr(x)
+def shown(x: Any) -> str:
+    """Return an argument in a few words, for messages."""
+    if isinstance(x, np.ndarray) and x.size > 20:
+        return f"an array of shape {x.shape} and type {x.dtype}"
+    try:
+        text = repr(x)
+    except Exception:  # objects of the user's, integers of too many digits
+        text = f"<{type(x).__name__}>"
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -9,6 +9,7 @@ import numpy as np
 
 from .algorithms import find
 from .algorithms.method_limits import require_tree
+from .declared import explained
 from .errors import ArgumentError
 from .graph import Counts, Node, depth
 from .kernel import PieceCount, PieceCounts
@@ -18,6 +19,7 @@ from .robot import Robot
 __all__ = ["PieceCount", "PieceCounts", "count", "critical_path", "generic"]
 
 
+@explained
 def count(
     robot: Model,
     question: str,

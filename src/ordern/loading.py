@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from .arguments import Array
+from .declared import explained
 from .errors import ArgumentError
 from .joints import Joint, Revolute
 from .model import Model, NamedPosition
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["chain", "from_dh", "load", "load_result", "tree"]
 
 
+@explained
 def load(
     source: str | os.PathLike[str],
     *,
@@ -100,6 +102,7 @@ def _joint_names(cut: object) -> tuple[str, ...]:
     return names
 
 
+@explained
 def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Result:
     """Return the motion in a file that `Result.save` wrote: .npz, .csv or .parquet.
 
@@ -112,6 +115,7 @@ def load_result(path: str | os.PathLike[str], robot: Robot | None = None) -> Res
     return load_result(path, robot, Robot)
 
 
+@explained
 def from_dh(
     rows: Sequence[Any],
     *,
@@ -137,6 +141,7 @@ def from_dh(
     return Robot.of(builder.build(floating=floating, merge=merge, snap=snap))
 
 
+@explained
 def chain(n: int, joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = Revolute, **options: Any) -> Robot:
     """Return a robot of n bodies in series, with the `joint` and `options` (length, mass ...) of `robots.chain`."""
     from . import robots
@@ -144,6 +149,7 @@ def chain(n: int, joint: Joint | type[Joint] | Sequence[Joint | type[Joint]] = R
     return Robot.of(robots.chain(n, joint, **options).build())
 
 
+@explained
 def tree(
     depth: int,
     branching: int = 2,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
@@ -116,13 +117,22 @@ def _init(cls: Any, frozen: bool, slots: bool) -> Callable[..., None]:
         if f.init:
             (keyword if f.kw_only else positional).append(_parameter(f, names))
     if hasattr(cls, "__post_init__"):
-        body.append("self.__post_init__()")
+        given = ", ".join(f"{f.name}={f.name}" for f in dataclasses.fields(cls) if f.init)
+        body += ["try:", " self.__post_init__()", "except Exception as _error:"]
+        body += [f" _explain(_error, self=self, {given})", " raise"]
+        names["_explain"] = lambda error, **arguments: _explain(made, arguments, error)
     parameters = ", ".join([*positional, *(["*", *keyword] if keyword else [])])
     exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), names)
     made: Callable[..., None] = names["__init__"]
     made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     made.__annotations__ = {f.name: f.type for f in dataclasses.fields(cls) if f.init} | {"return": None}
     return made
+
+
+def _explain(made: Callable[..., None], arguments: dict[str, Any], error: Exception) -> None:
+    """Raise an error about an argument that is not of its declared type, if there is one."""
+    given = {name: x for name, x in arguments.items() if x is not _FACTORY}
+    import_module("ordern.declared").explain(made, (), given, error)  # a higher layer
 
 
 class _Factory:

@@ -22,6 +22,7 @@ from .algorithms import methods
 from .algorithms.method_limits import require_tree
 from .arguments import positive
 from .centroidal import CentroidalMethods
+from .declared import explained_methods
 from .derivatives import SecondDerivativeMethods
 from .errors import ArgumentError
 from .frames import FrameMethods
@@ -63,6 +64,7 @@ _WORLD = Frame("world", BASE)
 _FEW = 4096
 
 
+@explained_methods
 @readable
 class Robot(
     IdentifyMethods, SecondDerivativeMethods, ParameterMethods, FrameMethods, CentroidalMethods, LoopMethods, Model
@@ -1012,6 +1014,7 @@ class Robot(
         return np.asarray(external_forces(self, external))
 
 
+@explained_methods
 class Builder(ModelBuilder):
     """Builds a robot from bodies, joints and frames, in any order.
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import AnyArray
+from .arguments import AnyArray, finite
+from .declared import explained
 from .errors import ArgumentError
 
 __all__ = [
@@ -50,6 +51,7 @@ _ROTATION = 1e-4
 """Largest entry of R R^T - 1 for which R passes as a rotation matrix, in single precision too."""
 
 
+@explained
 def exp(vector: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of rotation vectors (..., 3)."""
     r = _array(vector, (3,), "vector")
@@ -58,6 +60,7 @@ def exp(vector: ArrayLike) -> AnyArray:
     return np.asarray(np.eye(3, dtype=r.dtype) + a * S + b * (S @ S))
 
 
+@explained
 def log(R: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the rotation vectors (..., 3), with angles from 0 to pi, of rotation matrices (..., 3, 3).
 
@@ -66,6 +69,7 @@ def log(R: ArrayLike, *, check: bool = True) -> AnyArray:
     return vector_from_quaternion(quaternion_from_matrix(R, check=check))
 
 
+@explained
 def exp_pose(twist: ArrayLike) -> AnyArray:
     """Return the poses (..., 4, 4) reached in a unit of time at constant twists (..., 6) in the moving frame."""
     x = _array(twist, (6,), "twist")
@@ -76,6 +80,7 @@ def exp_pose(twist: ArrayLike) -> AnyArray:
     return pose(one + a * S + b * SS, ((one + b * S + c * SS) @ u)[..., 0])
 
 
+@explained
 def log_pose(T: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the constant twists (..., 6), in the moving frame, that reach poses (..., 4, 4) in a unit of time.
 
@@ -88,6 +93,7 @@ def log_pose(T: ArrayLike, *, check: bool = True) -> AnyArray:
     return np.concatenate([w, (x - 0.5 * Sx + _inverse_coefficient(w) * (S @ Sx))[..., 0]], axis=-1)
 
 
+@explained
 def log_jacobian(vector: ArrayLike) -> AnyArray:
     """Return J (..., 3, 3) such that r' = J w, for rotation vectors r and angular velocities w in the rotated frame."""
     r = _array(vector, (3,), "vector")
@@ -120,12 +126,14 @@ def _inverse_coefficient(w: AnyArray) -> AnyArray:
     return np.asarray(np.where(small, series, (1.0 - half / np.tan(half)) / np.where(small, 1.0, t2)))
 
 
+@explained
 def about(axis: ArrayLike, angle: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) about unit axes (..., 3) by angles (...)."""
     K, t = skew(axis), np.asarray(angle)[..., None, None]
     return np.asarray(np.eye(3) + np.sin(t) * K + 2.0 * np.sin(0.5 * t) ** 2 * (K @ K))
 
 
+@explained
 def from_z(direction: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of the smallest angle that take z to unit vectors (..., 3).
 
@@ -141,6 +149,7 @@ def from_z(direction: ArrayLike) -> AnyArray:
     return np.where(aligned[..., None], ends, R)
 
 
+@explained
 def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> AnyArray:
     """Return the unit quaternions (..., 4), with w not negative, of rotation matrices (..., 3, 3).
 
@@ -161,6 +170,7 @@ def quaternion_from_matrix(R: ArrayLike, *, check: bool = True) -> AnyArray:
     return np.asarray(np.where(q[..., :1] < 0.0, -q, q) + 0.0)
 
 
+@explained
 def matrix_from_quaternion(q: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of quaternions (..., 4), which need not be of length one."""
     p = _array(q, (4,), "q")
@@ -174,6 +184,7 @@ def matrix_from_quaternion(q: ArrayLike) -> AnyArray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+@explained
 def quaternion_from_vector(vector: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4) of rotation vectors (..., 3)."""
     r = _array(vector, (3,), "vector")
@@ -181,6 +192,7 @@ def quaternion_from_vector(vector: ArrayLike) -> AnyArray:
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * r], axis=-1)
 
 
+@explained
 def vector_from_quaternion(q: ArrayLike) -> AnyArray:
     """Return the rotation vectors (..., 3), with angles from 0 to pi, of quaternions (..., 4) of any length."""
     p = _array(q, (4,), "q")
@@ -192,6 +204,7 @@ def vector_from_quaternion(q: ArrayLike) -> AnyArray:
     return np.asarray(2.0 * scale * p[..., 1:])
 
 
+@explained
 def quaternion_product(a: ArrayLike, b: ArrayLike) -> AnyArray:
     """Return the quaternions (..., 4) of the rotations b followed, about fixed axes, by a: matrix(a) @ matrix(b)."""
     p, q = _array(a, (4,), "a"), _array(b, (4,), "b")
@@ -199,6 +212,7 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> AnyArray:
     return np.concatenate([v * w - (u * x).sum(axis=-1, keepdims=True), v * x + w * u + np.cross(u, x)], axis=-1)
 
 
+@explained
 def quaternion_from_rpy(rpy: ArrayLike) -> AnyArray:
     """Return the unit quaternions (..., 4) of roll, pitch and yaw (..., 3)."""
     r, p, y = np.moveaxis(_array(rpy, (3,), "rpy"), -1, 0) / 2
@@ -214,11 +228,13 @@ def quaternion_from_rpy(rpy: ArrayLike) -> AnyArray:
     )
 
 
+@explained
 def matrix_from_rpy(rpy: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) of roll, pitch and yaw (..., 3)."""
     return matrix_from_quaternion(quaternion_from_rpy(rpy))
 
 
+@explained
 def rpy_from_matrix(R: ArrayLike) -> AnyArray:
     """Return roll, pitch and yaw (..., 3) of rotation matrices (..., 3, 3); the pitch is within a quarter turn.
 
@@ -233,6 +249,7 @@ def rpy_from_matrix(R: ArrayLike) -> AnyArray:
     return np.stack([roll, pitch, yaw], axis=-1)
 
 
+@explained
 def pose(R: ArrayLike, p: ArrayLike) -> AnyArray:
     """Return the poses (..., 4, 4) of rotation matrices (..., 3, 3) and positions (..., 3)."""
     M, x = _array(R, (3, 3), "R"), _array(p, (3,), "p")
@@ -241,6 +258,7 @@ def pose(R: ArrayLike, p: ArrayLike) -> AnyArray:
     return T
 
 
+@explained
 def inverse(T: ArrayLike) -> AnyArray:
     """Return the inverses of poses (..., 4, 4)."""
     M = _array(T, (4, 4), "T")
@@ -248,6 +266,7 @@ def inverse(T: ArrayLike) -> AnyArray:
     return pose(Rt, -(Rt @ M[..., :3, 3, None])[..., 0])
 
 
+@explained
 def rotate(R: ArrayLike, x: ArrayLike) -> AnyArray:
     """Return R x for vectors x (..., 3); of (angular, linear) pairs (..., 6), rotate both halves."""
     v = np.asarray(x)
@@ -258,18 +277,21 @@ def rotate(R: ArrayLike, x: ArrayLike) -> AnyArray:
     return np.asarray((M @ v[..., None])[..., 0])
 
 
+@explained
 def nearest(M: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) closest to matrices M, in the Frobenius norm."""
-    U, _, Vt = np.linalg.svd(_array(M, (3, 3), "M"))
+    U, _, Vt = np.linalg.svd(finite(_array(M, (3, 3), "M"), "nearest: M"))  # LAPACK may not end with infinity
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     return np.asarray(U @ Vt)
 
 
+@explained
 def angle_between(R: ArrayLike, S: ArrayLike) -> AnyArray:
     """Return the angles (...), from 0 to pi, of the rotations that take rotation matrices R to S."""
     return np.asarray(np.linalg.norm(log(_array(R, (3, 3), "R").swapaxes(-1, -2) @ _array(S, (3, 3), "S")), axis=-1))
 
 
+@explained
 def skew(x: ArrayLike) -> AnyArray:
     """Return the matrices (..., 3, 3) of the cross product with vectors (..., 3): skew(x) @ y is x cross y."""
     a = np.asarray(x)

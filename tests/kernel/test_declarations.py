@@ -14,10 +14,7 @@ from ordern.algorithms import find
 from ordern.kernel.declarations import answers, delegated
 from ordern.simulate.options import SimulationOptions
 
-WRAPPED = {name: f for name, f in inspect.getmembers(on.Robot, inspect.isfunction) if hasattr(f, "__wrapped__")}
-CHECKED = {"randomise", "vary", "with_parameters"} | {"jvp", "vjp", "hvp", "hessian"}
-"""Methods with a body, which check the names of their keywords first, or compute on a device."""
-DECLARED = {name: f for name, f in WRAPPED.items() if name not in CHECKED}
+DECLARED = {name: f for name, f in inspect.getmembers(on.Robot, inspect.isfunction) if hasattr(f, "declared")}
 DELEGATED = sorted(name for name, f in DECLARED.items() if hasattr(f, "target"))
 ANSWERS = sorted(DECLARED.keys() - set(DELEGATED))
 

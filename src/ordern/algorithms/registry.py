@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
+from ..declared import explained
 from ..errors import unknown_name
 from ..model import Model
 from ..records import dataclass
@@ -139,6 +140,7 @@ def question(name: str, inputs: tuple[Port, ...], output: str, default: str, **m
     return found
 
 
+@explained
 def algorithm(
     question: str,
     name: str,
@@ -245,6 +247,7 @@ def find(question: str, method: str | None = None) -> tuple[Question, Algorithm]
     return asked, _ALGORITHMS[question, name]
 
 
+@explained
 def methods(question: str | None = None) -> tuple[Algorithm, ...]:
     """Return the implemented algorithms, of one question or of all: of each question the default, then by name.
 

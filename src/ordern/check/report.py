@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, Literal
 
+from ..arguments import whole_number
+from ..declared import explained_methods
 from ..records import dataclass
 
 __all__ = ["Finding", "Report", "Severity", "by_suggestion"]
@@ -35,6 +37,7 @@ class Finding:
         return f"{place}{self.severity}: {self.message} [{self.code}]"
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Report:
     """The findings about a robot, in order; iterate over it."""
@@ -116,6 +119,7 @@ class Report:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return the report as JSON text."""
+        indent = None if indent is None else whole_number(indent, "to_json: `indent`", 0, 1000)
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
 

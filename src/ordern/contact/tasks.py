@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, positive
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from ..rotations import log
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CentreOfMass", "Point", "Posture", "Rotation", "Task"]
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
     """An acceleration that a robot shall have; the kinds of tasks are its subclasses."""
@@ -73,6 +75,7 @@ class Task:
         return np.asarray(found + k * error + d * (moving - rate))
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Point(Task):
     """The acceleration of the origin of a frame, in the world's axes; the goal is a position (..., 3)."""
@@ -91,6 +94,7 @@ class Point(Task):
         return J, self.wanted(error, (J @ v[..., None])[..., 0], 3) - bias
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Rotation(Task):
     """The angular acceleration of a frame, in the world's axes; the goal is a rotation matrix (..., 3, 3)."""
@@ -111,6 +115,7 @@ class Rotation(Task):
         return J, self.wanted(error, (J @ v[..., None])[..., 0], 3) - bias
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class CentreOfMass(Task):
     """The acceleration of the centre of mass, in the world's axes; the goal is a position (..., 3)."""
@@ -125,6 +130,7 @@ class CentreOfMass(Task):
         return J, self.wanted(error, (J @ v[..., None])[..., 0], 3) - bias
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Posture(Task):
     """The joint accelerations of all motors, or of the `joints` named; the goal are positions (..., nq) of the robot.

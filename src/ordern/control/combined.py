@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, positive
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..model import Model
 from ..records import dataclass
@@ -25,6 +26,7 @@ __all__ = ["Sampled", "Saturated", "Saturation", "Sum", "delay_of"]
 Law = Controller | Callable[[float, Any, Any], Any]
 
 
+@explained_methods
 class Sum(Written):
     """The forces of several controllers, or functions of (t, q, v), added."""
 
@@ -60,6 +62,7 @@ class Sum(Written):
         return sum(m.part("Sum", part, q, v) for part in self.parts)
 
 
+@explained_methods
 class Sampled(Written):
     """A controller, or a function of (t, q, v), called once in each period; its force holds until the next call.
 
@@ -149,6 +152,7 @@ class Saturation:
         return f"joint {self.joint!r}: {self.demand:.6g} demanded at t = {self.time:.6g} s, limit {self.limit:.6g}"
 
 
+@explained_methods
 class Saturated(Modelled):
     """A controller whose forces are clipped to the effort limits of the model, or to given ones; zero without a motor.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, positive
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from .arguments import freedoms, position, require_same_joints
 from .machines import Numbers
@@ -25,6 +26,7 @@ Target = ArrayLike | Trajectory | Callable[[float], Any]
 """A goal: a position, a trajectory, or a function of time that returns (q, v, a)."""
 
 
+@explained_methods
 class Controller(ABC):
     """Joint forces from time and state: `controller(t, q, v)` returns tau, of shape (..., nv).
 
@@ -72,6 +74,7 @@ class Controller(ABC):
         """Return the joint forces tau at a time and a state."""
 
 
+@explained_methods
 class Written(Controller):
     """A controller whose law is a text for two machines: `Numbers` computes it here, and compiled time loops record it.
 
@@ -95,6 +98,7 @@ class Written(Controller):
         return law_jacobian(self, t, q, v)
 
 
+@explained_methods
 class Modelled(Written):
     """A controller with a model of the robot; the controlled robot may have other masses, but has the same joints."""
 
@@ -141,6 +145,7 @@ class Goal:
         return e, m.carried(self, e, motion.v) - v
 
 
+@explained_methods
 class Aimed(Modelled):
     """A controller of joint positions that has a goal."""
 

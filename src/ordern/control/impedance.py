@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array
+from ..declared import explained_methods
 from ..model import Frame
 from .operational_space import OperationalSpace, six_gains
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Impedance"]
 
 
+@explained_methods
 class Impedance(OperationalSpace):
     """Let a frame yield to forces as if springs and dampers held it: an impedance, with the inertia that it has.
 

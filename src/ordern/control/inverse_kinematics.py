@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import AnyArray, Array, array, positive
+from ..arguments import AnyArray, Array, array, positive, random_generator
 from ..errors import ArgumentError
 from ..joints import Revolute
 from ..loops.least_squares import JointLimits, LeastSquares, Search
@@ -123,7 +123,7 @@ def inverse_kinematics(
     n = len(goal)
     q = np.broadcast_to(start, (*goal.shape, robot.nq)).reshape(n, robot.nq).copy()
     found = solver.solve(q, steps)
-    generator = np.random.default_rng(rng)
+    generator = random_generator(rng, "inverse_kinematics")
 
     def again(part: _Solver, which: Array, k: int) -> Search:
         return part.restarted(robot.random(generator, len(which)), steps, through=bool(k % 2))

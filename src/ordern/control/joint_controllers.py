@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from ..declared import explained_methods
 from .arguments import freedoms
 from .controller import Aimed, Goal, Modelled, Target, gains, sampled
 from .drives import Drives
@@ -24,6 +25,7 @@ Gains = ArrayLike | Mapping[str, ArrayLike]
 """A number, nv numbers, or a dictionary by joint names; joints without an entry get zero."""
 
 
+@explained_methods
 class PD(Aimed):
     """tau = kp e + kd e', with e the error of position to a target or a trajectory, and e' the error of velocity.
 
@@ -52,6 +54,7 @@ class PD(Aimed):
         return tau + self.drives.gravity(m, q) if self.gravity else tau
 
 
+@explained_methods
 class GravityCompensation(Modelled):
     """tau = gravity_force(q) - damping v: the robot rests in any position, and can be moved by hand.
 
@@ -69,6 +72,7 @@ class GravityCompensation(Modelled):
         return self.drives.gravity(m, q) - self.drives.only(m, self.damping * v)
 
 
+@explained_methods
 class ComputedTorque(Aimed):
     """Inverse dynamics with feedback: the error obeys e'' + kd e' + kp e = 0 for any robot.
 
@@ -108,6 +112,7 @@ class ComputedTorque(Aimed):
         return self.drives.forces(m, q, v, self.drives.reached(m, q, v, a), passive)
 
 
+@explained_methods
 class FeedForward(Aimed):
     """The forces of the desired motion, by inverse dynamics, plus a PD controller of the remaining error.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, choice, pose
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..model import Frame
 from .arguments import position
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OperationalSpace", "six_gains"]
 
 
+@explained_methods
 class OperationalSpace(Modelled):
     """Move a frame as if it were a unit mass on springs and dampers, with all directions decoupled.
 

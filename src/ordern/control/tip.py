@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, choice, pose, positive
+from ..declared import explained
 from ..errors import ArgumentError
 from ..model import Frame
 from .arguments import of_robot
@@ -64,6 +65,7 @@ class TipTrajectory(Segments):
         return tree if self.closing is None else self.closing.motion(tree.q, tree, t)
 
 
+@explained
 def tip(
     robot: Robot,
     frame: str | Frame,

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, positive
+from ..declared import explained
 from ..errors import ArgumentError
 from .arguments import freedom_name, freedoms
 from .checks import Exceeded
@@ -63,6 +64,7 @@ __all__ = [
 ]
 
 
+@explained
 def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
     """Move from rest to rest by a cycloid: q0 + (q1 - q0) (t/T - sin(2 pi t/T) / (2 pi)), Saha (38)-(39).
 
@@ -77,11 +79,13 @@ def cycloidal(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Tr
     return _between(straight(Configurations(robot), q0, q1, Cycloidal(positive(duration, "duration"))), q0, q1)
 
 
+@explained
 def minimum_jerk(robot: Robot, q0: ArrayLike, q1: ArrayLike, duration: float) -> Trajectory:
     """Move from rest to rest with the least integral of squared jerk: 10 x^3 - 15 x^4 + 6 x^5 with x = t/T."""
     return _between(straight(Configurations(robot), q0, q1, MinimumJerk(positive(duration, "duration"))), q0, q1)
 
 
+@explained
 def trapezoidal(
     robot: Robot,
     q0: ArrayLike,
@@ -110,6 +114,7 @@ def trapezoidal(
     return _between(Straight(space, start, way, law), q0, q1)
 
 
+@explained
 def quintic(
     robot: Robot,
     q0: ArrayLike,
@@ -136,6 +141,7 @@ def quintic(
     return _between(Segments(space, times, q, v, a), q0, q1)
 
 
+@explained
 def spline(
     robot: Robot,
     times: ArrayLike,
@@ -161,6 +167,7 @@ def spline(
     return closed(found, found.t.tolist(), list(found.q), [f"point {k}" for k in range(len(found.q))])
 
 
+@explained
 def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str = "cycloidal") -> Trajectory:
     """Move through points (n, nq) with a rest at each, one of `durations` per part or for all, and a time `law`."""
     found = through_in(Configurations(robot), points, durations, law)
@@ -168,6 +175,7 @@ def through(robot: Robot, points: ArrayLike, durations: ArrayLike, *, law: str =
     return closed(found, found.starts.tolist(), list(np.asarray(points, float)), names)
 
 
+@explained
 def hold(robot: Robot, q: ArrayLike, duration: float) -> Trajectory:
     """Rest at q."""
     space = Configurations(robot)
@@ -192,6 +200,7 @@ def _keep_loops(
             require_kept(robot, f"a{k}", q[k], rate, np.asarray(a[k], float), times[k])
 
 
+@explained
 def sequence(*parts: Trajectory | Iterable[Trajectory]) -> Trajectory:
     """Join trajectories. Each must start where the one before ended, at the same velocity."""
     flat: list[Trajectory] = []

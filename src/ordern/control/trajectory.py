@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, finite, positive, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from .laws import Law
 from .spaces import Configurations, Space
@@ -42,6 +43,7 @@ class Samples(NamedTuple):
     a: Array
 
 
+@explained_methods
 class Trajectory(ABC):
     """A motion over the times from 0 to `duration`; before and after it, the robot rests.
 
@@ -112,6 +114,7 @@ class Straight(Trajectory):
         return Motion(q, ds * self.way, dds * self.way)
 
 
+@explained_methods
 class Segments(Trajectory):
     """A motion through knots with given positions, velocities and accelerations, which may jump at a knot."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, broadcast_shapes
+from ..declared import explained, explained_methods
 from ..errors import ArgumentError
 from ..model import Connection, Model
 from ..records import dataclass
@@ -38,6 +39,7 @@ class Piece:
     follows: bool = False
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Converter:
     """Converts positions, velocities, accelerations and joint forces to those of another library, and back.
@@ -121,6 +123,7 @@ class Converter:
         return f"<Converter of {self.robot.name!r} and {LIBRARIES[self.library]}: nq={self.nq}, nv={self.nv}>"
 
 
+@explained
 def convert(
     robot: Model, peer: Any, joints: Sequence[str] | None = None, *, names: Mapping[str, str] | None = None
 ) -> Converter:

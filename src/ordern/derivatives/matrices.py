@@ -12,6 +12,7 @@ from ..algorithms import questions
 from ..algorithms.derivatives.analytic import analytic
 from ..algorithms.registry import find_question
 from ..arguments import AnyArray, names_of
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..kernel.declarations import Threads
 from ..kernel.place import computing_on
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Derivatives"]
 
 
+@explained_methods
 class Derivatives:
     """The derivatives of the answers of a robot, as matrices: a function for each question, with the question's name.
 
@@ -57,6 +59,8 @@ class Derivatives:
             if usual is not None and (wrt is not None or method is not None):
                 varied = None if wrt is None else names_of(wrt, f"derivatives of {question}: `wrt`")
                 usual = (usual, varied, method)
+                if not _hashable(method):
+                    usual = None  # below, the error names it
             fast = known.get(usual)
             if fast is not None:
                 split, single = fast
@@ -160,3 +164,7 @@ def _stacked(names: tuple[str, ...], arguments: tuple[str, ...]) -> Callable[[An
         return made(*[found[k] for k in picks])
 
     return function
+
+
+def _hashable(x: object) -> bool:
+    return x is None or isinstance(x, str)

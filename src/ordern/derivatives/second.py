@@ -20,6 +20,7 @@ from ..algorithms.derivatives.hessian import pairs_of
 from ..algorithms.registry import find_question
 from ..arguments import AnyArray
 from ..compile.run.result_pool import FROM_BYTES, ResultPool
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..kernel.declarations import Device, Threads
 from ..kernel.place import placed
@@ -111,6 +112,7 @@ class SecondDerivativeMethods(DerivativeMethods):
         return SecondDerivatives(self)
 
 
+@explained_methods
 class SecondDerivatives:
     """The second derivatives of the answers of a robot: a function for each question, with the question's name.
 

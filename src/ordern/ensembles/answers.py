@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Array, real_number
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .counters import normal_quantile
@@ -72,6 +73,7 @@ def wilson(inside: NDArray[np.int64], count: NDArray[np.int64], confidence: floa
     return np.where(some, np.maximum(0.0, middle - half), 0.0), np.where(some, np.minimum(1.0, middle + half), 1.0)
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Moments(Answer):
     """Mean and spread of a quantity."""
@@ -103,6 +105,7 @@ class Moments(Answer):
         return f"Moments(mean={self.mean:.6g} ± {self.standard_error:.2g}, std={self.std:.6g}, of {self.count} members)"
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Histogram(Answer):
     """Counts of a quantity between edges."""
@@ -141,6 +144,7 @@ class Histogram(Answer):
         return f"Histogram({len(self.edges) - 1} bins from {self.edges[0]:g} to {self.edges[-1]:g})"
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Quantiles(Answer):
     """Quantiles of a quantity, to 0.4 % of their values."""
@@ -203,6 +207,7 @@ def _middle(bucket: NDArray[np.int64]) -> Array:
     return np.where(bucket < 0, -middle, middle)
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Worst(Answer):
     """The members with the largest (or smallest) values of a quantity, the worst first."""
@@ -229,6 +234,7 @@ class Worst(Answer):
         return f"Worst({len(self.members)} members, first {first})"
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """The share of members whose quantity lies within limits."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, real
+from ..declared import explained, explained_methods
 from ..errors import ArgumentError
 from .counters import normal_quantile
 
@@ -42,6 +43,7 @@ __all__ = [
 _NAMES = {"FromSeeds": "function"}
 
 
+@explained_methods
 class Distribution(ABC):
     """The distribution of one quantity."""
 
@@ -79,6 +81,7 @@ class _uniform(Distribution):
         return low + (high - low) * u.reshape(len(u), *shape)
 
 
+@explained_methods
 class _normal(Distribution):
     def __init__(self, mean: ArrayLike, std: ArrayLike) -> None:
         self.words = _numbers("normal", mean=mean, std=std)
@@ -178,6 +181,7 @@ class _around(Distribution):
         return np.asarray(robot.integrate(np.broadcast_to(np.asarray(q, float), (robot.nq,)), step))
 
 
+@explained_methods
 class FromSeeds(Distribution):
     """Values that a function of a seed returns."""
 
@@ -206,26 +210,31 @@ class FromSeeds(Distribution):
         return values
 
 
+@explained
 def uniform(low: ArrayLike, high: ArrayLike) -> Distribution:
     """Return the distribution of numbers that are equally likely from `low` to `high`."""
     return _uniform(low, high)
 
 
+@explained
 def normal(mean: ArrayLike = 0.0, std: ArrayLike = 1.0) -> Distribution:
     """Return the normal distribution with a `mean` and a standard deviation `std`."""
     return _normal(mean, std)
 
 
+@explained
 def log_normal(median: ArrayLike = 1.0, sigma: ArrayLike = 0.1) -> Distribution:
     """Return the distribution of positive numbers whose logarithm is normal: median * exp(sigma * normal)."""
     return _log_normal(median, sigma)
 
 
+@explained
 def choice(values: ArrayLike, p: Sequence[float] | None = None) -> Distribution:
     """Return the distribution of values from a list, equally likely or with probabilities `p`."""
     return _choice(values, p)
 
 
+@explained
 def within_limits() -> Distribution:
     """Return the distribution of positions that are equally likely within the limits of all joints.
 
@@ -234,11 +243,13 @@ def within_limits() -> Distribution:
     return _within_limits()
 
 
+@explained
 def around(q: ArrayLike, std: ArrayLike) -> Distribution:
     """Return the distribution of positions `integrate(q, std * normal)`: normal steps of all freedoms from q."""
     return _around(q, std)
 
 
+@explained
 def function(of: Callable[[Any], ArrayLike], vectorised: bool = False) -> Distribution:
     """Return a distribution from a function of a seed, a whole number of 64 bits that belongs to the member.
 

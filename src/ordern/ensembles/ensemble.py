@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import AnyArray, choice, positive, whole_number
+from ..declared import explained_methods
 from ..errors import ArgumentError, unknown_name
 from ..model.checks import require_one_set
 from .distributions import Distribution
@@ -47,6 +48,7 @@ _OWN = {
 """Settings of `rollout` and `simulate` that an ensemble gives itself, and what users give in their place."""
 
 
+@explained_methods
 class Ensemble:
     """Many runs of one robot that differ in start, forces or parameters.
 

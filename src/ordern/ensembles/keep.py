@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import AnyArray, whole_number
+from ..declared import explained, explained_methods
 from ..errors import ArgumentError, unknown_name
 from ..records import dataclass
 from .members import Members, value_of
@@ -64,6 +65,7 @@ def _over_time(kind: Kind) -> Kind:
     return Kind(("time", *kind.dims), kind.unit, kind.columns)
 
 
+@explained_methods
 class Kept(ABC):
     """Arrays that are kept of each member."""
 
@@ -194,16 +196,19 @@ class _Value(Kept):
         return Kind((), self.unit)
 
 
+@explained
 def final() -> Kept:
     """Keep the last state of each member: `q_final` (nq,) and `v_final` (nv,)."""
     return _Final()
 
 
+@explained
 def series(every: Any = 1) -> Kept:
     """Keep the states of each member after every so many steps: `q` (times, nq) and `v` (times, nv)."""
     return _Series(whole_number(every, "series: `every`", 1))
 
 
+@explained
 def forces(every: Any = 1) -> Kept:
     """Keep the joint forces of each member, `tau` (times, nv): those that act from every so many steps on.
 
@@ -213,16 +218,19 @@ def forces(every: Any = 1) -> Kept:
     return _Forces(whole_number(every, "forces: `every`", 1))
 
 
+@explained
 def energy() -> Kept:
     """Keep the energy of the first state of each member, and its change to the last one, in joules."""
     return _Energy()
 
 
+@explained
 def drawn() -> Kept:
     """Keep what was drawn for each member: starts, forces and parameters that vary."""
     return _Drawn()
 
 
+@explained
 def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", every: int | None = None) -> Kept:
     """Keep a value of each member: a function of `Members` that returns an array with a row for each of them.
 
@@ -236,11 +244,13 @@ def value(name: Any, of: Callable[[Members], ArrayLike] | str, unit: str = "", e
     return _Value(name, of, unit, None if every is None else whole_number(every, f"value {name!r}: `every`", 1))
 
 
+@explained
 def events() -> Kept:
     """Keep the number of events of each member, `events`, and the time of the first, `first_event`; NaN without any."""
     return _Events()
 
 
+@explained
 def crossing(event: Any, *, state: bool = True) -> Kept:
     """Keep when each member first crosses an event of this name, how often it does, and the state at the first time.
 
@@ -261,6 +271,7 @@ _NAMED: dict[str, Callable[[], Kept]] = {
 }
 
 
+@explained
 def kept(given: Any) -> tuple[tuple[Kept, ...], tuple[Reduction, ...]]:
     """Return what is kept of each member, and the reductions, from names and objects; raise if there is neither."""
     parts: Sequence[Any] = given if isinstance(given, (list, tuple)) else (given,)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import AnyArray, Array, array, real, whole_number
+from ..declared import explained
 from ..errors import ArgumentError
 from .answers import MANTISSA, Coverage, Histogram, Moments, Quantiles, Worst
 from .members import Members, value_of
@@ -216,6 +217,7 @@ class _Coverage(Reduction):
         return Coverage(int(state["inside"]), int(state["count"]))
 
 
+@explained
 def moments(of: Of, *, name: str | None = None, every: int | None = None) -> Reduction:
     """Reduce a quantity to its mean, standard deviation, least and largest value, with the error of the mean.
 
@@ -227,6 +229,7 @@ def moments(of: Of, *, name: str | None = None, every: int | None = None) -> Red
     return _Moments(default_name(of, name, "moments"), of, every)
 
 
+@explained
 def histogram(
     of: Of, *, range: Sequence[float], bins: int = 50, name: str | None = None, every: int | None = None
 ) -> Reduction:
@@ -242,6 +245,7 @@ def histogram(
     return _Histogram(default_name(of, name, "histogram"), of, np.linspace(low, high, bins + 1), every)
 
 
+@explained
 def quantiles(
     of: Of, *, p: Sequence[float] = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99), name: str | None = None,
     every: int | None = None,
@@ -256,6 +260,7 @@ def quantiles(
     return _Quantiles(default_name(of, name, "quantiles"), of, at, every)
 
 
+@explained
 def worst(
     of: Of, *, count: int = 10, largest: bool = True, name: str | None = None, every: int | None = None
 ) -> Reduction:
@@ -267,6 +272,7 @@ def worst(
     return _Worst(default_name(of, name, "worst"), of, count, bool(largest), every)
 
 
+@explained
 def coverage(
     of: Of, *, low: float = -math.inf, high: float = math.inf, name: str | None = None, every: int | None = None
 ) -> Reduction:

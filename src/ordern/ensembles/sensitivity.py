@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arguments import Array
+from ..declared import explained
 from ..errors import ArgumentError
 from ..records import dataclass
 from .answers import Answer, largest, normal
@@ -284,6 +285,7 @@ class _Morris(_Sensitivity):
         return MorrisEffects(tuple(state["names"].tolist()), mean[0], mean[1], std[0], error, n)
 
 
+@explained
 def sobol(of: Of, *, name: str | None = None, every: int | None = None) -> Reduction:
     """Reduce a quantity to its Sobol indices: the shares of its variance that the numbers which vary cause.
 
@@ -294,6 +296,7 @@ def sobol(of: Of, *, name: str | None = None, every: int | None = None) -> Reduc
     return _Sobol(default_name(of, name, "sobol"), of, every)
 
 
+@explained
 def morris(of: Of, *, name: str | None = None, every: int | None = None) -> Reduction:
     """Reduce a quantity to the elementary effects of Morris: which of many factors matter, from few members.
 

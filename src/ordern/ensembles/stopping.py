@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..arguments import positive
+from ..declared import explained
 from ..errors import ArgumentError
 from .answers import required_confidence
 
@@ -36,6 +37,7 @@ def require_rule(stop: Any, reductions: Sequence[str]) -> None:
         )
 
 
+@explained
 def precise(name: str, error: float, confidence: float = 0.95) -> Precision:
     """Return a rule for `stop`: end when the reduction of this name is known to an error, with a confidence.
 

@@ -245,7 +245,8 @@ def is_gpu(device: Any, asking: str = "") -> bool:
     """Return True for "cuda" and "cuda:1", False for None and "cpu"; raise an error that names all others."""
     if device is None or isinstance(device, Device):
         return device is not None
-    if _name(device) == "cpu":
+    name = _name(device)
+    if isinstance(name, str) and name == "cpu":
         return False
     device_number(device, asking)
     return True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..declared import explained
 from ..errors import ArgumentError, LoopError
 from ..joints import Placement
 from ..loops.kernels import require_closed
@@ -23,6 +24,7 @@ from .mechanism import Grasp
 __all__ = ["grasp"]
 
 
+@explained
 def grasp(
     arms: Sequence[Any],
     object: Any,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, array
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..joints import Placement
 from ..records import dataclass
@@ -31,6 +32,7 @@ __all__ = ["Contact", "Hinge", "Parted", "Point", "Rigid", "SoftFinger", "Surfac
 _HERE = Placement()
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True)
 class Surface:
     """The surface of a one-sided contact: the tip can push, but not pull, and friction is limited.
@@ -69,6 +71,7 @@ class Surface:
         return _completed(np.array(self.normal))
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Contact:
     """A contact. `at` places its frame on the object, `on_tip` on the tip; the grasp keeps both together.
@@ -128,6 +131,7 @@ class Rigid(Contact):
     """No motion is free: six forces. With a surface, it is a flat foot or pad that can tip, slip and spin."""
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Hinge(Contact):
     """One rotation is free, about an axis in the contact's axes: a hinge, or, with a surface, an edge."""
@@ -155,6 +159,7 @@ class Hinge(Contact):
             return np.where(sine > 0.0, s * (angle / np.where(sine > 0.0, sine, 1.0)), 0.0)
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Point(Contact):
     """All rotations are free: a ball in its socket, or, with a surface, a point with friction."""
@@ -168,6 +173,7 @@ class Point(Contact):
         return np.eye(3)
 
 
+@explained_methods
 @dataclass(frozen=True)
 class SoftFinger(Contact):
     """A point that does not spin about the normal of its surface: two rotations are free.
@@ -194,6 +200,7 @@ class SoftFinger(Contact):
         return np.array([False, True, True, True])
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Parted(Contact):
     """A released contact: no force, and no constraint."""

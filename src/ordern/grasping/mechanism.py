@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, broadcast_shapes, choice, real_number
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..joints import Placement
 from ..kernel.declarations import delegated
@@ -50,6 +51,7 @@ METHODS = RECURSIVE | DENSE
 SOLVERS = {"by-arms": Omega.solve, "dense": Omega.solve_dense}
 
 
+@explained_methods
 class Grasp:
     """Arms that hold an object, as one mechanism. Made by `on.grasp`; immutable.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arguments import Array
+from ..declared import explained_methods
 from ..records import dataclass
 from ..rotations import skew
 from . import carried_object
@@ -32,6 +33,7 @@ _KEPT = ("levers", "axes", "A", "E", "F", "tip_poses", "tip_velocities", "attitu
 """Properties that do not depend on the object's velocity."""
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class GraspState:
     """One state of a grasp, or a batch of them."""

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .words import combination, listed
@@ -39,6 +40,7 @@ _CLEAN = 1e-9
 _ORDER = ("xx", "yy", "zz", "xy", "xz", "yz", "mx", "my", "mz", "mass")
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BaseParameters:
     """The combinations of parameters that forces depend on: `matrix @ theta`."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, choice, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from ..rotations import exp_pose, log_pose
@@ -47,6 +48,7 @@ _RANK = 1e-6
 """Directions below this part of the strongest, columns of unit length, have no effect that a measurement could show."""
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Calibration:
     """Placements of joints that were estimated from measured poses."""

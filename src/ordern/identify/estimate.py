@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, real_number
+from ..declared import explained_methods
 from ..errors import ArgumentError, ModelError
 from ..records import dataclass
 from .base import BaseParameters
@@ -34,6 +35,7 @@ _WEAK = 5
 """How many of the least known parameters a report names."""
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
     """Parameters of a robot that were estimated from measured motions, with their uncertainty."""

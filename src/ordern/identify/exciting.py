@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arguments import Array, choice, positive, random_generator, real
 from ..control.spaces import Configurations
 from ..control.trajectory import Motion, Trajectory
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from ..simulate.results.tables import library
@@ -49,6 +50,7 @@ _DENSE = 2000
 """The times at which limits are checked at the end."""
 
 
+@explained_methods
 class ExcitingTrajectory(Trajectory):
     """A Fourier series or a spline for each joint, at rest at both ends; `trajectory(t)` is (q, v, a)."""
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import Array, choice, positive, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .base import BaseParameters
@@ -33,6 +34,7 @@ _WEAK = 0.1
 """A deviation above this part of the parameter counts as weak."""
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Identifiability:
     """The base parameters of a robot that given motions determine, and how well."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array, choice, positive, real
+from ..declared import explained_methods
 from ..errors import ArgumentError, ModelError
 from ..io.remarks import some
 from ..io.source import MissingFileError, UnreadableError
@@ -42,6 +43,7 @@ _SETTLED = 4.0
 """The ends of a filtered signal are cut by so many periods of its cutoff frequency."""
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
     """Samples of a measured motion."""

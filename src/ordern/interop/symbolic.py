@@ -11,6 +11,7 @@ import numpy as np
 from ..algorithms import find
 from ..algorithms.method_limits import require_tree
 from ..arguments import choice
+from ..declared import explained
 from ..errors import ArgumentError, OrdernError
 from ..graph import OPS, Graph, Node, Scalar, live
 from ..joints import Joint, Revolute
@@ -30,6 +31,7 @@ _ZERO = 1e-15
 """Lengths, masses and inertias below this are roundings of zero."""
 
 
+@explained
 def symbolic(
     robot: Model,
     question: str,

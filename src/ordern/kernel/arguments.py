@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..algorithms import Port
-from ..arguments import AnyArray, unmasked
+from ..arguments import AnyArray, real_number, unmasked
 from ..errors import ArgumentError
 from ..model import BASE, Model, core_shape
 from ..model.parameter_sets import varied_place
@@ -112,7 +113,9 @@ def batch_of(model: Model, where: str, what: str, x: Any, kind: str, frames: int
 
     Arrays of other libraries stay where they are.
     """
-    shape = tuple(x.shape) if hasattr(x, "shape") else _real(x, where, what).shape
+    shape = getattr(x, "shape", None)
+    if not isinstance(shape, tuple):
+        shape = _real(x, where, what).shape
     core = core_shape(model, kind, frames)
     _require_core(model, where, what, kind, shape, core)
     return shape[: len(shape) - len(core)]
@@ -234,7 +237,5 @@ def _fits(result: tuple[int, ...], out: tuple[int, ...], core: int) -> bool:
 
 def _is_count(n: Any) -> bool:
     """Return True if n is a whole number above 0."""
-    try:
-        return bool(int(n) == n and n >= 1)
-    except (TypeError, ValueError, OverflowError):
-        return False
+    x = float(n) if isinstance(n, (bool, np.bool_)) else real_number(n)
+    return 1.0 <= x < math.inf and x == int(x)

@@ -64,7 +64,8 @@ class Compiled(Runner):
             machine is None
             or not states
             or _ns(states, machine) > _PIECE_NS
-            or (threads != 1 and (threads is not None or _threads_worth(states, machine) > 1))
+            or (threads is None and _threads_worth(states, machine) > 1)
+            or (threads is not None and not (type(threads) is int and threads == 1))
         ):
             return self._general(given, out, threads)
         if out is None:

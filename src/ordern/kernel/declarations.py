@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..algorithms.registry import find_question
+from ..declared import explain
 from ..model import Model
 from ..model.checks import require_one_set
 from ..model.parameter_sets import for_kinematics
@@ -96,23 +97,28 @@ def answers(declared: F) -> F:
     count = len(required)
 
     def method(self: Answering, *given: Any, **named: Any) -> Any:
-        calls = self._kernels.calls
-        key = (name, *given[count:], *named.items()) if named else (name, *given[count:])
         try:
-            fast = calls.get(key) if len(given) >= count else None
-        except TypeError:
-            fast = None  # an array among the optional arguments
-        if fast is not None:
-            return fast(*given[:count])
-        values = bound(self, given, named)
-        arguments = tuple([values.pop(x) for x in required])
-        how = (values.pop("method", None), values.pop("threads"), values.pop("out"), values.pop("device", None))
-        answer = self._ask(name, arguments, values, *how)
-        if len(given) >= count and how[1] is None and how[2] is None and how[3] is None:
-            with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
-                calls[key] = calls[name, (how[0], *values.values())]
-        return answer
+            calls = self._kernels.calls
+            key = (name, *given[count:], *named.items()) if named else (name, *given[count:])
+            try:
+                fast = calls.get(key) if len(given) >= count else None
+            except TypeError:
+                fast = None  # an array among the optional arguments
+            if fast is not None:
+                return fast(*given[:count])
+            values = bound(self, given, named)
+            arguments = tuple([values.pop(x) for x in required])
+            how = (values.pop("method", None), values.pop("threads"), values.pop("out"), values.pop("device", None))
+            answer = self._ask(name, arguments, values, *how)
+            if len(given) >= count and how[1] is None and how[2] is None and how[3] is None:
+                with suppress(KeyError, TypeError):  # a call with optional arguments has no fast function
+                    calls[key] = calls[name, (how[0], *values.values())]
+            return answer
+        except Exception as e:
+            explain(declared, (self, *given), named, e)
+            raise
 
+    method.explained = method.declared = True  # type: ignore[attr-defined]
     return cast("F", update_wrapper(method, declared))
 
 
@@ -138,10 +144,10 @@ def delegated(
     def made(declared: F) -> F:
         name, bound = function or declared.__name__, _binder(declared)
 
-        def method(self: Any, *given: Any, **named: Any) -> Any:
+        def called(self: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
             if placed and "device" in named:
                 with computing_on(named.pop("device"), declared.__name__):
-                    return method(self, *given, **named)
+                    return called(self, given, named)
             robot = self
             if kinematic:
                 robot = for_kinematics(self, declared.__name__)
@@ -158,7 +164,15 @@ def delegated(
                 robot = in_numpy(robot, declared.__name__)
             return getattr(import_module(f"ordern.{module}"), name)(robot, **values)
 
+        def method(self: Any, *given: Any, **named: Any) -> Any:
+            try:
+                return called(self, given, dict(named))
+            except Exception as e:
+                explain(declared, (self, *given), named, e)
+                raise
+
         method.target = module, name  # type: ignore[attr-defined]
+        method.explained = method.declared = True  # type: ignore[attr-defined]
         return cast("F", update_wrapper(method, declared))
 
     return made

@@ -16,6 +16,7 @@ from ..algorithms import CHOICES, Algorithm, Port, Question, find, methods
 from ..arguments import AnyArray, choice
 from ..compile.pipeline import WAYS, Code, Request
 from ..compile.run.numpy_api import fast_calls_work
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..graph import Counts
 from ..model import Model
@@ -38,6 +39,7 @@ _LONGEST_STRAIGHT = 60
 """Freedoms beyond which methods that are not loops over bodies run as compiled pieces."""
 
 
+@explained_methods
 class Kernel:
     """One question about one robot, answered by one method.
 
@@ -86,6 +88,8 @@ class Kernel:
             elsewhere_found: AnyArray = elsewhere(self, arguments, out, threads)
             return elsewhere_found
         return found
+
+    __call__.explained = True  # type: ignore[attr-defined]  # the runner checks the arguments
 
     @property
     def runner(self) -> Runner:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
 from ..arguments import random_generator
+from ..declared import explained_methods
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
 from ..model import Connection
@@ -56,6 +57,7 @@ _NUDGES = (0.03, 0.1, 0.3, 1.0)
 where no small motion brings their ends together."""
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Assembly:
     """Positions in which loops are closed, or the nearest ones that were found; arrays have the batch's shape first."""

@@ -14,7 +14,7 @@ from ..algorithms.closed_loop.equations import Equations, Solution, equations, f
 from ..algorithms.closed_loop.misfit import MISFIT
 from ..algorithms.closed_loop.multipliers import DROP, MOST_OPERATIONS, operations
 from ..algorithms.closed_loop.rank import TOLERANCE
-from ..arguments import choice
+from ..arguments import choice, real
 from ..errors import ArgumentError, ModelError
 from ..kernel.arguments import broadcast_named, stored
 from ..kernel.bound import bound
@@ -102,15 +102,17 @@ def closed_dynamics(
         if loop_forces:
             tau = tau + robot.loop_force(q, along(robot, loop_forces))
         forces = None if external is None else robot._forces(external)
+        t = None if t is None else real(t, "t")
         pull = correction(robot, q, v, t, stabilise)
         moved = {"base_velocity": base_velocity, "base_acceleration": base_acceleration}
+        moved = {name: None if x is None else real(x, name) for name, x in moved.items()}
         given: dict[str, Any] = {
             "external": forces,
             "t": 0.0 if t is None else t,
             "tolerance": tolerance,
             "correction": pull,
             "moved": moved,
-            "drives": {name: np.asarray(f, float) for name, f in (loop_forces or {}).items()},
+            "drives": {name: real(f, f"the force in loop {name!r}") for name, f in (loop_forces or {}).items()},
         }
         shapes = {"q": q.shape[:-1], "v": v.shape[:-1], "tau": tau.shape[:-1]}
         optional = {"external": forces, **moved, "t": t, "correction": pull}

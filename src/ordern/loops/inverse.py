@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE
 from ..arguments import choice, positive
+from ..declared import explained_methods
 from ..errors import ArgumentError, LoopError, unknown_name
 from ..model.parameter_sets import flattened
 from ..records import dataclass
@@ -37,6 +38,7 @@ _CONSISTENT = 1e-6
 """The tolerance for constraints on the motion, and for forces that no drive can bear, relative to their terms."""
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Actuation:
     """Forces of the drives that cause a motion; arrays have the batch's shape first."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups, scales
 from ..arguments import positive
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .consistent import Check, require_consistent, tolerance_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Mobility", "joint_parts", "mobility", "null_motions", "singular_positions"]
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Mobility:
     """The freedoms of a robot with loops in one position."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.closed_loop.rank import TOLERANCE, decide, groups
+from ..declared import explained_methods
 from ..model.parameter_sets import part
 from ..records import dataclass
 from .coordinates import body_forces, drive_wrench
@@ -25,6 +26,7 @@ _CONSISTENT = 1e-6
 """Constraints count as kept below this part of their terms; rounding leaves 1e-10 of ill-conditioned ones."""
 
 
+@explained_methods
 @dataclass(frozen=True)
 class ClosedMotion:
     """Accelerations and multipliers; further results are computed when they are first used.

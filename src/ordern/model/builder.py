@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from ..arguments import choice
+from ..declared import explained_methods
 from ..errors import ModelError, unknown_name
 from ..joints import Continuous, Fixed, Free, Joint, Revolute, joint_placement
 from .actuators import Actuator, on_joints
@@ -31,6 +32,7 @@ __all__ = ["ModelBuilder"]
 B = TypeVar("B", bound="ModelBuilder")
 
 
+@explained_methods
 class ModelBuilder(GraphBuilder):
     """Collects bodies, joints, frames, shapes and loops; `build()` makes the model.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import choice
+from ..declared import explained_methods
 from ..errors import ModelError
 from ..joints import Closure, Joint
 from .checks import Numbers, located, name_of, numbers, require_limits, vector
@@ -26,6 +27,7 @@ G = TypeVar("G", bound="GraphBuilder")
 OnBody = Callable[[str, Placement, str, str], tuple[int, Placement]]
 
 
+@explained_methods
 class GraphBuilder:
     """The part of a builder that has joints of a graph, loops and couplings. They share their names with its joints."""
 

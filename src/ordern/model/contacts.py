@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..joints import Placement
 from ..records import dataclass
@@ -35,6 +36,7 @@ CERTIFICATE = ("residual", "penetration", "leveling", "work")
 _HERE = Placement()
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True)
 class Ground:
     """A plane, flat or sloped: the points x with normal . x = height, in the world. Or steps, or a height field on it.

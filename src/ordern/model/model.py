@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import AnyArray, Array, leading_shape, random_generator
+from ..arguments import AnyArray, Array, leading_shape, random_generator, whole_number
 from ..errors import ModelError, unknown_name
 from ..records import dataclass
 from ..spatial import Freedoms
@@ -420,6 +420,7 @@ class Model:
 
     def summary(self, most: int = 200) -> str:
         """Return the tree of bodies and joints, as text; of large robots the first bodies."""
+        most = whole_number(most, "summary: `most`", 0)
         lines = [f"{self.name}: {_bodies(self)}, nq {self.nq}, nv {self.nv}, {_weight(self)}"]
         lines.append(self.base)
         lines.extend(islice(self._tree_lines(), most))

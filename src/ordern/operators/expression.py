@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import numbers
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from .sources import Array, Blocks, Cost, Source
 from .spaces import ANY, Space, fits
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Cost", "Leaf", "One", "Operator", "Product", "Sum", "Zero", "product", "total"]
 
 
+@explained_methods
 class Operator(ABC):
     """A linear operator that is applied without its matrix: `A @ x`, `A.T`, `A.inv()`, `A @ B`, `A + B`, `2.0 * A`.
 
@@ -84,8 +87,12 @@ class Operator(ABC):
 
     def matvec(self, x: ArrayLike) -> Array:
         """Return the product with a vector, which may also be one column."""
-        column = np.asarray(x, self.dtype)
+        column = self._numbers(x)
         return self.matmat(column.reshape(-1, 1)).reshape(-1, *column.shape[1:])
+
+    def _numbers(self, x: ArrayLike) -> Array:
+        found: Array = numbers(x, f"{self}: x").astype(self.dtype, copy=False)
+        return found
 
     def rmatvec(self, x: ArrayLike) -> Array:
         """Return the product of the transpose with a vector."""
@@ -93,10 +100,11 @@ class Operator(ABC):
 
     def matmat(self, x: ArrayLike) -> Array:
         """Return the product with a matrix, all columns in one sweep."""
-        columns = np.asarray(x, self.dtype)
+        columns = self._numbers(x)
         if columns.ndim != 2 or columns.shape[0] != self.shape[1]:
             raise ArgumentError(
-                f"{self} takes vectors of {self.shape[1]} numbers ({self.domain}), not an array of shape {np.shape(x)}"
+                f"{self} takes vectors of {self.shape[1]} numbers ({self.domain}), not an array of shape "
+                f"{columns.shape}"
             )
         return self.apply(columns)
 
@@ -220,6 +228,7 @@ class Zero(Operator):
         return np.zeros((self.codomain.size, x.shape[1]), self.dtype)
 
 
+@explained_methods
 class Leaf(Operator):
     """An operator with a name of its own, or its transpose."""
 

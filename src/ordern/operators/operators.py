@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.method_limits import no_couplings
+from ..arguments import numbers
+from ..declared import explained_methods
 from ..errors import ArgumentError, unknown_name
 from ..model import Frame, Model
 from ..model.checks import require_one_set
@@ -61,6 +63,7 @@ class _Named:
         return found  # type: ignore[no-any-return]
 
 
+@explained_methods
 class Operators:
     """The operators of one state: `ops.H @ ops.phi @ ops.M @ ops.phi.T @ ops.H.T` is the mass matrix.
 
@@ -173,11 +176,11 @@ class Operators:
 
         Where drives have a `gyration`, it is taken off tau first.
         """
-        return self.psi @ (self.K @ (np.asarray(tau) - self.gyration) + self.b + self.P @ self._bias)
+        return self.psi @ (self.K @ (numbers(tau, "tau") - self.gyration) + self.b + self.P @ self._bias)
 
     def epsilon(self, tau: ArrayLike) -> Array:
         """Return the innovations tau - H z, the forces that accelerate each joint. Jain (46)."""
-        return np.asarray(tau) - self.gyration - self.H @ self.z(tau)
+        return numbers(tau, "tau") - self.gyration - self.H @ self.z(tau)
 
     def nu(self, tau: ArrayLike) -> Array:
         """Return D^-1 epsilon: the accelerations of the joints if their parents did not accelerate. Jain (46)."""

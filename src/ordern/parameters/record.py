@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, broadcast_shapes, choice, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .inertias import TO_PINOCCHIO, about_centre, centre
@@ -19,6 +20,7 @@ from .names import FIELDS, THETA, Names
 __all__ = ["Parameters"]
 
 
+@explained_methods
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parameters:
     """The numbers of a robot as arrays, for one robot or for any number of them.

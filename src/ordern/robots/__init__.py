@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Array
+from ..declared import explained
 from ..errors import unknown_name
 from ..model import ModelBuilder
 from .generated import chain, tree
@@ -46,21 +47,25 @@ _FAMILIES = {
 """Names in which N stands for a number, the argument of the function."""
 
 
+@explained
 def names() -> tuple[str, ...]:
     """Return the names of all bundled robots; see also `families`."""
     return tuple(_ROBOTS)
 
 
+@explained
 def families() -> tuple[str, ...]:
     """Return the names of robots of any size: N stands for a number, as in "spherical-chain-16"."""
     return tuple(_FAMILIES)
 
 
+@explained
 def known(name: object) -> bool:
     """Return whether a bundled robot has this name."""
     return isinstance(name, str) and (name in _ROBOTS or _member(name) is not None)
 
 
+@explained
 def builder(name: str) -> ModelBuilder:
     """Return the bundled robot of this name, ready to build. Every call makes a new builder, which may be added to."""
     module, function, arguments = _found(name)
@@ -68,6 +73,7 @@ def builder(name: str) -> ModelBuilder:
     return made
 
 
+@explained
 def positions(name: str) -> dict[str, Array]:
     """Return the named positions q of a bundled robot, such as "initial" or "ready".
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import real_number
+from ..arguments import random_generator, real_number
+from ..declared import explained
 from ..errors import ModelError
 from ..joints import Joint, Revolute
 from ..model import ModelBuilder, Placement
@@ -26,6 +27,7 @@ JointLike = Joint | type[Joint]
 _AXES = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 
 
+@explained
 def chain(
     n: int,
     joint: JointLike | Sequence[JointLike] = Revolute,
@@ -48,6 +50,7 @@ def chain(
     return _grown(range(n), None, joint, link, seed, name or f"chain-{n}", gravity)
 
 
+@explained
 def tree(
     depth: int,
     branching: int = 2,
@@ -100,7 +103,7 @@ def _grown(
     """Build links: link k (from 1) hangs on link parents[k-1], where 0 is the base; the fan places siblings."""
     n = len(parents)
     sizes(name, **link)
-    rng = None if seed is None else np.random.default_rng(seed)
+    rng = None if seed is None else random_generator(seed, name or "a robot", "seed")
     factors = np.ones((n, 3)) if rng is None else rng.uniform(0.5, 1.5, (n, 3))
     drawn = (factors * list(link.values())).tolist()
     axes = None if rng is None else rng.normal(size=(n, 3)).tolist()

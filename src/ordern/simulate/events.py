@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, array
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..graph import where_less
 from ..loops.limits import loop_positions
@@ -33,6 +34,7 @@ Traced = tuple[str | None, Callable[[Mapping[tuple[str, int], Any]], Any]]
 """A frame whose pose a function reads, and the function, over symbols for ("t", 0), ("q", k), ("v", k), ("pose", k)."""
 
 
+@explained_methods
 @dataclass(frozen=True)
 class Event:
     """A moment of the motion: `function(t, q, v)` passes through zero.

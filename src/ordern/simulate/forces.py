@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import Array, positive, real
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .exchange import read_only
@@ -34,6 +35,7 @@ __all__ = ["Applied", "External", "Function", "Table", "Tabled", "applied", "cal
 TimeFunction = Callable[[float, Array, Array], Any]
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Table:
     """Values at given times: linear in between, or held from each time to the next (`hold=True`).

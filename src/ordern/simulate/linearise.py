@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.closed_loop.equations import flat
 from ..algorithms.derivatives.linear_step import turning
 from ..arguments import array, broadcast_shapes, choice, positive
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..loops.consistent import require_consistent, tolerance_of
 from ..loops.implicit import ImplicitMotion, refuse_singular
@@ -54,6 +55,7 @@ _INDEPENDENT = 1e-6
 """The smallest singular value of N at the chosen freedoms: below it they do not determine the motion."""
 
 
+@explained_methods
 class Linearisation(namedtuple("Linearisation", ("A", "B"))):
     """The matrices A (..., k, k) and B (..., k, nv) of a linearised motion: `A, B = robot.linearise(...)`.
 

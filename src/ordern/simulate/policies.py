@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import AnyArray
+from ..arguments import AnyArray, random_generator
 from ..control.combined import delay_of
 from ..control.imperfections import Imperfections
 from ..errors import ArgumentError
@@ -32,10 +32,7 @@ class Policy:
             raise ArgumentError(
                 "rollout: noise of 'q' and 'v' is in what a policy sees; give policy=, or noise of 'tau'"
             )
-        try:
-            self.rng = np.random.default_rng(seed)
-        except (TypeError, ValueError) as e:
-            raise ArgumentError(f"rollout: `seed` must be a whole number or a numpy.random.Generator: {e}") from None
+        self.rng = random_generator(seed, "rollout", "seed")
         if delay_of(function):
             raise ArgumentError(
                 "rollout: a policy has no delay; robot.simulate takes a controller that is sampled late"

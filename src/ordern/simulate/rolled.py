@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import AnyArray
+from ..declared import explained_methods
 from ..errors import ArgumentError
 from ..records import dataclass
 from .divergence import stayed
@@ -40,6 +41,7 @@ class Source:
     """The arguments about contacts."""
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False)
 class Rollout:
     """Trajectories; unpack them as `q, v, t = robot.rollout(...)`, or use the names.

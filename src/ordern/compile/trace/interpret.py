@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arguments import AnyArray
+from ...errors import ArgumentError
 from ...graph import Node
 from ...model import ArrayNumbers, ConcreteTree, RowAnswer, Runner, result_scalars
 
@@ -32,7 +33,10 @@ def converted(arrays: Sequence[AnyArray], dtype: np.dtype[Any]) -> list[AnyArray
         objects = a if a.dtype.kind == "O" else a.astype(float if a.dtype.itemsize <= 8 else a.dtype).astype(object)
         if number is not None and any(type(x) is not number for x in objects.flat):
             same = np.empty(objects.shape, object)
-            same.reshape(-1)[:] = [number(x) for x in objects.flat]
+            try:
+                same.reshape(-1)[:] = [number(x) for x in objects.flat]
+            except OverflowError:
+                raise ArgumentError(f"a number among the arguments is too large for {number.__name__}") from None
             objects = same
         found.append(objects)
     return found

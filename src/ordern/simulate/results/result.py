@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arguments import Array, array
+from ...declared import explained_methods
 from ...errors import ArgumentError
 from ...model import Frame
 from ...records import dataclass
@@ -44,6 +45,7 @@ class Sample(NamedTuple):
     tau: Array
 
 
+@explained_methods
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:  # noqa: PLW1641 - equality is by contents, which may be large: no dictionary should need it
     """A motion: samples of time, positions, velocities, accelerations and joint forces, and series made from them.
