@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -12,15 +12,19 @@ from tests.fuzz.calls import fuzz, is_clear
 from tests.fuzz.subjects import TARGETS, Target
 
 
-def findings(runs: int, seed: int) -> dict[str, tuple[int, str]]:
-    seen = fuzz(runs, seed)
+SLOW = ("varied.", "ball.", "four_bar.", "grasp.", "second.", "derivatives.", "operators.", "result.to_")
+"""Functions of these compile much, or import large packages; the quick run leaves them out."""
+
+
+def findings(runs: int, seed: int, skip: Sequence[str] = ()) -> dict[str, tuple[int, str]]:
+    seen = fuzz(runs, seed, skip=skip)
     assert seen.runs == runs
     assert seen.results > runs // 20, "hardly any call is good: nothing behind the first check is reached"
     return seen.found
 
 
 def test_random_calls() -> None:
-    assert findings(2_000, seed=1) == {}
+    assert findings(2_000, seed=1, skip=SLOW) == {}
 
 
 @pytest.mark.campaign
