@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,16 @@ def test_flat_feet() -> None:
     robot, rng = block().with_contacts(on.Ground(0.5)), np.random.default_rng(0)
     q = robot.integrate(np.array([1, 0, 0, 0, 0, 0, 0.05]), 0.02 * rng.standard_normal((COUNT, 6)))
     _same_rollout(robot, q, rng.standard_normal((COUNT, 6)), "float64", {}, {})
+
+
+@pytest.mark.slow
+def test_limits_and_dry_friction_of_joints() -> None:
+    plain, rng = hopper(), np.random.default_rng(0)
+    joints = tuple(replace(c, friction=(0.4,)) if c.type.nv == 1 else c for c in plain.joints)
+    robot = on.Robot.of(replace(plain, joints=joints)).with_contacts(on.Ground(0.5), points={"foot": 0.02}, sweeps=40)
+    q = np.tile([1, 0, 0, 0, 0, 0, 0.4, 0.2, -0.3], (COUNT, 1))
+    q[::3, 7:] = 1.499, -1.499
+    _same_rollout(robot, q, rng.standard_normal((COUNT, 8)), "float64", {}, {})
 
 
 def test_steps_that_are_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

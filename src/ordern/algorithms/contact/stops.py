@@ -36,6 +36,8 @@ __all__ = ["JointRow", "Stop", "joint_rows", "violation"]
 
 _IMMOVABLE = 1e-12
 """The least inverse inertia of a joint: loops may hold one that nothing moves."""
+_STILL = 1e-12
+"""A joint that follows another by a smaller ratio does not move."""
 _FAR = 1e10
 """A limit that is farther away than this, in rad or m, is no nearer: infinite ones have no derivatives."""
 
@@ -131,9 +133,11 @@ class JointRow:
         """Return how far the joint can move down and up before it, or a joint that follows it, is at a limit."""
         (down, up, _), *others = self.gaps(tree, q, limits)
         for below, above, rate in others:
-            k = 1.0 / where_less(larger(rate, 0.0 - rate), 1e-30, 1e-30, larger(rate, 0.0 - rate))
-            down = smaller(down, where_less(rate, 0.0, above, below) * k)
-            up = smaller(up, where_less(rate, 0.0, below, above) * k)
+            size = larger(rate, 0.0 - rate)
+            k = 1.0 / larger(size, _STILL)
+            lower, upper = (where_less(rate, 0.0, x, y) * k for x, y in ((above, below), (below, above)))
+            down = where_less(size, _STILL, down, smaller(down, lower))
+            up = where_less(size, _STILL, up, smaller(up, upper))
         return smaller(down, _FAR), smaller(up, _FAR)
 
 
