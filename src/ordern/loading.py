@@ -31,6 +31,7 @@ def load(
     loops: str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
     cut: str | Sequence[str] = (),
     root: str | os.PathLike[str] | None = None,
+    xacro: bool = False,
     xacro_args: Mapping[str, str | float | bool] | None = None,
     srdf: str | os.PathLike[str] | None = None,
 ) -> Robot:
@@ -46,9 +47,10 @@ def load(
     `loops` are joints that close loops, which URDF cannot express: the name of a JSON file, or its contents, a list
     with a dictionary for each (see docs/formats/loops.md). `cut` names the joints (or one joint) of an SDF file that
     close its loops; by default they are chosen. Documents may include files in the folder `root` and below; by default
-    this is the project that the document belongs to (see docs/formats/mjcf.md). `xacro_args` are the arguments of a
-    xacro template, by name. `srdf` is an SRDF file, whose named positions become `robot.positions`,
-    and whose rotors (`<rotor_params>`) become armatures of joints.
+    this is the project that the document belongs to (see docs/formats/mjcf.md). A xacro template is
+    expanded only with `xacro=True`: its expressions can run any command, so give it for templates that you trust.
+    `xacro_args` are the arguments of the template, by name. `srdf` is an SRDF file, whose named positions become
+    `robot.positions`, and whose rotors (`<rotor_params>`) become armatures of joints.
     """
     from . import io, robots
 
@@ -64,7 +66,7 @@ def load(
     builder = (
         robots.builder(str(source))
         if bundled
-        else io.load_builder(source, known, cut=cut, root=root, xacro_args=xacro_args, srdf=srdf)
+        else io.load_builder(source, known, cut=cut, root=root, xacro=xacro, xacro_args=xacro_args, srdf=srdf)
     )
     if loops is not None:
         from .io.loops import add_loops

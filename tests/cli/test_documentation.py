@@ -11,7 +11,7 @@ import pytest
 from ordern.cli import COMMANDS, parsers
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
-COMMON = ("--help", "--json", "--floating", "--loops", "--root", "--srdf", "--arg")
+COMMON = ("--help", "--json", "--floating", "--loops", "--root", "--srdf", "--xacro", "--arg")
 """Options that the page explains once."""
 
 

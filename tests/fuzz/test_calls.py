@@ -11,7 +11,6 @@ import ordern as on
 from tests.fuzz.calls import fuzz, is_clear
 from tests.fuzz.subjects import TARGETS, Target
 
-
 SLOW = ("varied.", "ball.", "four_bar.", "grasp.", "second.", "derivatives.", "operators.", "result.to_")
 """Functions of these compile much, or import large packages; the quick run leaves them out."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ordern as on
+from ordern.cli import main
 from ordern.errors import ModelError
 
 TEMPLATE = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -39,21 +40,52 @@ def template(tmp_path: Path) -> Path:
     return file
 
 
+HARMFUL = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:property name="x" value="${[c for c in ().__class__.__base__.__subclasses__()
+  if c.__name__ == '_wrap_close'][0].__init__.__globals__['system']('touch MARK')}"/><link name="${x}"/></robot>"""
+
+
+def test_templates_are_expanded_on_request_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their expressions run any command: neither a file, nor a study that names one, may start it."""
+    mark = tmp_path / "mark"
+    (file := tmp_path / "arm.urdf.xacro").write_text(" ".join(HARMFUL.split()).replace("MARK", str(mark)))
+    study = tmp_path / "study.toml"
+    study.write_text('robot = "arm.urdf.xacro"\nmembers = 2\nsteps = 2\n')
+    for bad in (False, None, 1, "yes"):
+        with pytest.raises(ModelError, match=r"can run any command.*xacro=True.*--xacro"):
+            on.load(file, xacro=bad)  # type: ignore[arg-type]
+    for command in (["info", str(file)], ["check", str(file)], ["ensemble", str(study), "--dry-run"]):
+        assert main(command) != 0
+        output = capsys.readouterr()
+        assert "can run any command" in output.out + output.err
+    study.write_text("xacro = true\n" + study.read_text())
+    assert main(["ensemble", str(study), "--dry-run"]) != 0
+    assert not mark.exists()
+
+
+@pytest.mark.needs("xacrodoc")
+def test_the_command_line_expands_on_request(template: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", str(template), "--xacro", "--arg", "n=3", "--json"]) == 0
+    assert '"nv": 3' in capsys.readouterr().out
+    (study := template.parent / "study.toml").write_text('robot = "arm.urdf.xacro"\nmembers = 2\nsteps = 2\n')
+    assert main(["ensemble", str(study), "--dry-run", "--xacro"]) == 0
+
+
 @pytest.mark.needs("xacrodoc")
 class TestXacro:
     def test_a_template_is_expanded(self, template: Path) -> None:
-        robot = on.load(template)
+        robot = on.load(template, xacro=True)
         assert (robot.name, robot.nv, [body.mass for body in robot.bodies]) == ("arm", 2, [0.5, 1.0])
         assert robot.source == str(template)
         assert robot.shapes[0].file == "package://arm_description/link.stl"
 
     def test_arguments(self, template: Path) -> None:
-        robot = on.load(template, xacro_args={"n": 4, "mimic": True})
+        robot = on.load(template, xacro=True, xacro_args={"n": 4, "mimic": True})
         assert (robot.nv, len(robot.joints)) == (1, 4)
 
     def test_a_relative_path(self, template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(template.parent.parent)
-        assert on.load("urdf/arm.urdf.xacro").nv == 2
+        assert on.load("urdf/arm.urdf.xacro", xacro=True).nv == 2
 
     @pytest.mark.parametrize("manifest", [False, True])
     def test_packages_are_found_above_and_beside_the_template(self, template: Path, manifest: bool) -> None:
@@ -64,14 +96,14 @@ class TestXacro:
         if manifest:
             (package / "package.xml").write_text("<package><name>arm_description</name></package>")
             package = package.rename(package.with_name("elsewhere"))
-        assert on.load(package / "urdf/arm.urdf.xacro").nv == 2
+        assert on.load(package / "urdf/arm.urdf.xacro", xacro=True).nv == 2
         other = package.parent / "cell"
         other.mkdir()
         (other / "cell.urdf.xacro").write_text(template.read_text() if not manifest else "<robot/>")
         if not manifest:
             with pytest.raises(ModelError, match=r"it needs the package 'arm_description', which is neither a folder"):
-                on.load(other / "cell.urdf.xacro")
-            assert on.load(other / "cell.urdf.xacro", root=package.parent).nv == 2
+                on.load(other / "cell.urdf.xacro", xacro=True)
+            assert on.load(other / "cell.urdf.xacro", xacro=True, root=package.parent).nv == 2
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -91,7 +123,7 @@ class TestXacro:
     def test_faults(self, template: Path, text: str, message: str) -> None:
         template.write_text(text)
         with pytest.raises(ModelError) as e:
-            on.load(template)
+            on.load(template, xacro=True)
         assert str(e.value).startswith(str(template))
         assert message in str(e.value)
 
@@ -108,14 +140,14 @@ class TestXacro:
         link = template.parent / "parts/link.xacro"
         link.write_text(LINK.replace(wrong, right) if place else LINK.replace("</xacro:macro>", ""))
         with pytest.raises(ModelError) as e:
-            on.load(template)
+            on.load(template, xacro=True)
         assert e.value.where.endswith(place or "parts/link.xacro:6"), e.value
 
     def test_an_argument_of_a_wrong_type(self, template: Path) -> None:
         with pytest.raises(
             on.ArgumentError, match=r"xacro_args: 'n' must be text, a number or a truth value, not \[1\]"
         ):
-            on.load(template, xacro_args={"n": [1]})  # type: ignore[dict-item]
+            on.load(template, xacro=True, xacro_args={"n": [1]})  # type: ignore[dict-item]
 
 
 def test_only_templates_have_arguments() -> None:
@@ -128,7 +160,7 @@ def test_only_templates_have_arguments() -> None:
 def test_without_the_package_the_error_names_the_extra(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
     with pytest.raises(ModelError, match=r"not installed .*: pip install 'ordern\[xacro\]', or run `xacro` yourself"):
-        on.load(template)
+        on.load(template, xacro=True)
     monkeypatch.setitem(sys.modules, "robot_descriptions", None)
     with pytest.raises(ModelError, match=r"^description:panda: robots by name come from .* 'ordern\[descriptions\]'"):
         on.load("description:panda")
@@ -176,8 +208,8 @@ class TestDescriptions:
 
     @pytest.mark.needs("xacrodoc")
     def test_arguments_of_a_template(self) -> None:
-        assert on.load("description:snake").nv == 3
-        assert on.load("description:snake", xacro_args={"n": 4}).nv == 4
+        assert on.load("description:snake", xacro=True).nv == 3
+        assert on.load("description:snake", xacro=True, xacro_args={"n": 4}).nv == 4
 
     @pytest.mark.parametrize(
         ("name", "message"),

@@ -78,11 +78,11 @@ def test_unknown_arguments_of_a_template_are_named(tmp_path: Path) -> None:
         '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="n" default="1"/>'
         '<link name="l$(arg n)"/></robot>'
     )
-    assert on.load(file, xacro_args={"n": 2}).base == "l2"
+    assert on.load(file, xacro=True, xacro_args={"n": 2}).base == "l2"
     with pytest.raises(OrdernError, match="the template has no argument 'm'"):
-        on.load(file, xacro_args={"m": 1})
+        on.load(file, xacro=True, xacro_args={"m": 1})
     with pytest.raises(OrdernError, match="must be a dictionary"):
-        on.load(file, xacro_args=[1])  # type: ignore[arg-type]
+        on.load(file, xacro=True, xacro_args=[1])  # type: ignore[arg-type]
 
 
 STAGE = """#usda 1.0

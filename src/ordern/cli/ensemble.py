@@ -18,11 +18,13 @@ import argparse
 import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..errors import UnknownNameError
 from .outputs import note, show
+from .source import xacro_option
 from .values import UsageError, count
 
 __all__ = ["arguments", "run"]
@@ -38,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="TEXT", help="with --format lerobot: the task, as a sentence")
     parser.add_argument("--resume", action="store_true", help="go on with a study whose results exist in part")
     parser.add_argument("--dry-run", action="store_true", help="estimate time and size, with --resume of what is left")
+    xacro_option(parser)
     parser.add_argument("--members", type=count, metavar="N", help="members, in the place of the number in the file")
     parser.add_argument(
         "--engine",
@@ -56,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from ..loading import load
 
     changes = {} if args.members is None else {"members": args.members}
-    found = read_study(args.study, load, changes)
+    found = read_study(args.study, partial(load, xacro=args.xacro), changes)
     study, out = found.ensemble, found.out if args.out is None else Path(args.out)
     args.out = None if out is None or args.dry_run else str(out)  # `show` names what was written
     format, task = args.format or found.format, args.task or found.task

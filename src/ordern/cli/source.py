@@ -13,7 +13,17 @@ from .values import LIST, UsageError
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["ROBOT", "bundled", "given", "load_options", "loaded", "robot_argument", "robot_options", "start_options"]
+__all__ = [
+    "ROBOT",
+    "bundled",
+    "given",
+    "load_options",
+    "loaded",
+    "robot_argument",
+    "robot_options",
+    "start_options",
+    "xacro_option",
+]
 
 ROBOT = "robot description, name of a bundled robot, or - for stdin"
 
@@ -30,8 +40,16 @@ def robot_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loops", metavar="FILE", help="JSON file with loops that the robot's own file does not have")
     parser.add_argument("--root", metavar="FOLDER", help="folder from which the file may include others")
     parser.add_argument("--srdf", metavar="FILE", help="SRDF file with named positions and rotors of the robot")
+    xacro_option(parser)
     parser.add_argument(
         "--arg", action="append", metavar="NAME=VALUE", help="argument of a xacro template; may be repeated"
+    )
+
+
+def xacro_option(parser: argparse.ArgumentParser) -> None:
+    """Declare whether xacro templates are expanded."""
+    parser.add_argument(
+        "--xacro", action="store_true", help="expand a xacro template, whose expressions can run any command: trust it"
     )
 
 
@@ -53,6 +71,7 @@ def loaded(args: argparse.Namespace, name: str = "", *, merge: bool = True) -> R
 def load_options(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `load` that the arguments have."""
     options: dict[str, Any] = {key: getattr(args, key, None) for key in ("loops", "root", "srdf")}
+    options["xacro"] = getattr(args, "xacro", False)
     options["xacro_args"] = _arguments(getattr(args, "arg", None))
     return options | {"floating": getattr(args, "floating", False)}
 

@@ -40,6 +40,7 @@ def load_builder(
     *,
     cut: Sequence[str] = (),
     root: Folder = None,
+    xacro: bool = False,
     xacro_args: Mapping[str, object] | None = None,
     srdf: str | os.PathLike[str] | None = None,
 ) -> ModelBuilder:
@@ -47,7 +48,8 @@ def load_builder(
 
     `names` are the names of bundled robots, for hints in errors. `cut` names joints that close loops, in formats whose
     joints may connect links in any way. `root` is the folder from which files are included; see `includes`.
-    `xacro_args` are the arguments of a xacro template, and `srdf` is a file of named positions.
+    A xacro template is expanded only with `xacro`, since its expressions can run any command; `xacro_args` are its
+    arguments. `srdf` is a file of named positions.
     """
     packages: dict[str, str] = {}
     if isinstance(source, str) and source.startswith("description:"):
@@ -64,6 +66,13 @@ def load_builder(
     if root is not None and not opened.name.startswith("<"):
         include_root(opened.name, root)  # raises if there is no such folder
     if opened.suffix == ".xacro":
+        if xacro is not True:
+            raise ModelError(
+                "a xacro template is expanded only on request, since its expressions are Python code, which can run "
+                "any command: if you trust the template and all files that it includes, give on.load(..., xacro=True), "
+                "or --xacro on the command line",
+                opened.name,
+            )
         from .xacro import expand_xacro
 
         builder = _of_template(expand_xacro(source, xacro_args, root, packages), opened.name, cut, root)

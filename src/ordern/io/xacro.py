@@ -1,7 +1,8 @@
 """Xacro, the templates of ROS: macros, properties and includes that expand to a URDF or SDF document.
 
 The package `xacrodoc` expands them; it needs no ROS. Unlike all other readers of the library, it evaluates expressions
-of the file (`${...}`), and reads environment variables and other files that the template names.
+of the file (`${...}`), which are Python code and can run any command, and reads environment variables and other files
+that the template names. So the caller of `on.load` has to ask for it.
 """
 
 from __future__ import annotations

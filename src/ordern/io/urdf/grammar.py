@@ -116,4 +116,4 @@ def refuse_templates(examined: Examined) -> None:
         inside = kind.partition(" in ")[2]
         if first.tag in _DIRECTIVES or (first.tag.startswith("xacro:") and inside and inside not in _HARMLESS):
             what = f"<{first.tag}> belongs to a xacro template, which is not a robot yet"
-            raise first.error(f"{what}; call the file x.urdf.xacro to have it expanded, or run `xacro` on it")
+            raise first.error(f"{what}; run `xacro` on it, or call the file x.urdf.xacro and load it with xacro=True")
