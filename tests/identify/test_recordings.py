@@ -223,3 +223,73 @@ def test_outliers_and_rates() -> None:
     ):
         with pytest.raises(on.ArgumentError, match=message):
             call()
+
+
+def recorded(path: Path, pack: Callable[..., bytes], encoding: str) -> None:
+    """Write a small recording; of states in JSON, those are the messages as they are."""
+    from mcap.writer import Writer
+
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/j", encoding, writer.register_schema(STATE, "ros2msg", b""))
+        for t, data in messages(pack)[:20]:
+            writer.add_message(channel, t, data, t)
+        writer.finish()
+
+
+def hdf5(path: Path) -> None:
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file["t"], file["q"] = T, Q
+
+
+def parquet(path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"t": T} | {f"q.joint{k + 1}": Q[:, k] for k in range(3)}), path)
+
+
+STATE = "sensor_msgs/msg/JointState"
+HEADER = "t,q.joint1,q.joint2,q.joint3"
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "csv": lambda path: np.savetxt(path, np.c_[T, Q], delimiter=",", header=HEADER, comments=""),
+    "npz": lambda path: np.savez_compressed(path, t=T, q=Q),
+    "db3": lambda path: bag(path, {"/j": messages(cdr)[:20]}),
+    "mcap": lambda path: recorded(path, cdr, "cdr"),
+    "h5": hdf5,
+    "parquet": parquet,
+}
+
+
+@pytest.mark.needs("mcap", "h5py", "pyarrow")
+@pytest.mark.filterwarnings("ignore")  # of NumPy, about what is in damaged files
+@pytest.mark.parametrize("ending", WRITERS)
+def test_damaged_logs_are_our_errors(ending: str, tmp_path: Path) -> None:
+    path, rng, errors = tmp_path / f"log.{ending}", np.random.default_rng(0), 0
+    WRITERS[ending](path)
+    assert len(ARM.read_log(path)) >= 20
+    whole = path.read_bytes()
+    for k in range(120):
+        data = bytearray(whole[: rng.integers(len(whole))] if k % 2 else whole)
+        for at in rng.integers(len(data), size=5) if data else ():
+            data[at] = rng.integers(256)
+        path.write_bytes(data)
+        try:
+            ARM.read_log(path)
+        except on.OrdernError:
+            errors += 1
+    assert errors > 20
+
+
+@pytest.mark.needs("mcap")
+@pytest.mark.parametrize("key", ["timestamp", "name", "position", "effort"])
+def test_messages_in_json_with_odd_fields(key: str, tmp_path: Path) -> None:
+    good = {"timestamp": {"sec": 1, "nsec": 0}, "name": NAMES, "position": [0.0] * 4, "effort": [0.0] * 4}
+    for odd in (3, "12", {"sec": "a"}, {"sec": 10**30}, [None] * 4, ["1"] * 4, [[1.0]] * 4, [1.0]):
+        data = json.dumps({**good, key: odd}).encode()
+        recorded(tmp_path / "odd.mcap", lambda *_, data=data: data, "json")  # type: ignore[misc]
+        with pytest.raises(on.OrdernError, match=r"state of joints|numbers of|joint"):
+            ARM.read_log(tmp_path / "odd.mcap")

@@ -12,7 +12,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +20,9 @@ from ..arguments import Array, array, choice, positive, real
 from ..declared import explained_methods
 from ..errors import ArgumentError, ModelError
 from ..io.remarks import some
-from ..io.source import MissingFileError, UnreadableError
+from ..io.source import MissingFileError, UnreadableError, unreadable
 from ..records import dataclass
+from ..simulate.memory import machine_memory
 from ..simulate.results.formats.by_name import KINDS, Table, read_table, table_of
 from ..simulate.results.formats.rows import Rows
 from ..simulate.results.tables import library
@@ -276,14 +276,17 @@ def _table(robot: Robot, source: Any, topics: Sequence[str] | None) -> Table:
     if path.endswith(_HDF5):
         return _from_arrays(robot, _hdf5(path), path)
     if path.endswith(".npz"):
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                return _from_arrays(robot, dict(arrays), path)
-        except (OSError, BadZipFile) as e:
-            raise UnreadableError(f"the file cannot be read: {e}", path) from None
+        with unreadable(path), open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            given = dict(arrays)
+        return _from_arrays(robot, given, path)
     if path.endswith(".parquet"):
-        table = library("pyarrow.parquet", "a Parquet file").read_table(path)
-        return _from_arrays(robot, {name: table.column(name).to_numpy() for name in table.column_names}, path)
+        parquet = library("pyarrow.parquet", "a Parquet file")
+        with unreadable(path):
+            about = parquet.read_metadata(path)
+            _require_memory(8 * about.num_rows * about.num_columns, path)
+            table = parquet.read_table(path)
+            given = {name: table.column(name).to_numpy() for name in table.column_names}
+        return _from_arrays(robot, given, path)
     if path.endswith(".csv"):
         return _named(read_table(path, robot), path)
     raise ModelError(
@@ -308,14 +311,20 @@ def _hdf5(path: str) -> dict[str, Array]:
 
     def add(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset):
+            _require_memory(item.nbytes, path)
             found[name.replace("/", ".")] = item[()]
 
-    try:
-        with h5py.File(path, "r") as file:
-            file.visititems(add)
-    except OSError as e:
-        raise UnreadableError(f"the file cannot be read: {e}", path) from None
+    with unreadable(path), h5py.File(path, "r") as file:
+        file.visititems(add)
     return found
+
+
+def _require_memory(size: int, path: str) -> None:
+    """Raise if the numbers of a file do not fit into memory; a damaged file may claim to have any number of them."""
+    if size > machine_memory():
+        raise UnreadableError(
+            f"the file claims to hold {size / 1e9:.3g} GB, more than the memory of this machine", path
+        )
 
 
 def _named(table: Table, path: str) -> Table:

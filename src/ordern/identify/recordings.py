@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Array, choice
-from ..io.source import UnreadableError
+from ..io.source import UnreadableError, unreadable
 from ..records import dataclass
 from ..simulate.results.tables import library
 
@@ -86,9 +86,12 @@ def _joint_state(reader: _Reader) -> _State:
 def _json(data: bytes) -> _State:
     given = json.loads(data)
     stamp = given.get("timestamp") or given.get("header", {}).get("stamp") or {}
-    t = 10**9 * stamp.get("sec", 0) + stamp.get("nsec", stamp.get("nanosec", 0))
+    t = 10**9 * int(stamp.get("sec", 0)) + int(stamp.get("nsec", stamp.get("nanosec", 0)))
     names = given.get("name", given.get("position_names")), given.get("name", given.get("velocity_names"))
-    return _State(t, {kind: (tuple(names[kind != "position"]), given.get(kind) or ()) for kind in _KINDS})
+    numbers = {kind: given.get(kind) or [] for kind in _KINDS}
+    if any(not isinstance(row, list) or any(type(x) not in (int, float) for x in row) for row in numbers.values()):
+        raise TypeError("its fields are no lists of numbers")
+    return _State(t, {kind: (tuple(map(str, names[kind != "position"])), numbers[kind]) for kind in _KINDS})
 
 
 _DECODERS: dict[str, Callable[[bytes], _State]] = {"cdr": _cdr, "ros1": _ros1, "json": _json}
@@ -108,6 +111,9 @@ def columns_of_recording(path: str, topics: Sequence[str] | None) -> dict[str, A
     found: dict[str, _Topic] = {}
     for file in files:
         for name, encoding, t, data in (_mcap if file.suffix == ".mcap" else _db3)(file):
+            kinds = (name, str), (encoding, str), (t, int), (data, bytes)
+            if not all(isinstance(x, kind) for x, kind in kinds):
+                raise UnreadableError("the file is damaged: a message has no topic, encoding, time or data", str(file))
             found.setdefault(name, _Topic(encoding, [])).messages.append((t, data))
     if not found:
         raise UnreadableError("there are no messages of the type sensor_msgs/JointState", path)
@@ -133,20 +139,17 @@ def _files(path: Path) -> list[Path]:
 def _mcap(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
     """Yield topic, encoding, time and data of the messages with states of joints."""
     reader = library("mcap.reader", "a .mcap file", "mcap")
-    errors = library("mcap.exceptions", "a .mcap file", "mcap")
-    try:
-        with path.open("rb") as file:
-            for schema, channel, message in reader.make_reader(file).iter_messages():
-                if schema is not None and schema.name in _STATES:
-                    yield channel.topic, channel.message_encoding, message.log_time, message.data
-    except (errors.McapError, ImportError) as e:
-        raise UnreadableError(f"the file cannot be read: {e or type(e).__name__}", str(path)) from None
+    with unreadable(path), path.open("rb") as file:
+        for schema, channel, message in reader.make_reader(file).iter_messages():
+            if schema is not None and schema.name in _STATES:
+                yield channel.topic, channel.message_encoding, message.log_time, message.data
 
 
 def _db3(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
     """Yield topic, encoding, time and data of the messages of a bag in SQLite."""
     try:
         base = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        base.text_factory = lambda text: text.decode("utf-8", "replace")
         try:
             rows = base.execute(
                 "select topics.name, topics.serialization_format, messages.timestamp, messages.data from messages "
@@ -156,7 +159,7 @@ def _db3(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
             yield from rows
         finally:
             base.close()
-    except sqlite3.Error as e:
+    except (sqlite3.Error, UnicodeError, OverflowError) as e:
         raise UnreadableError(f"the file cannot be read as a bag of ROS 2: {e}", str(path)) from None
 
 
@@ -167,10 +170,10 @@ def _columns(topic: _Topic, name: str, path: str) -> dict[str, Any]:
     decode = _DECODERS[topic.encoding]
     try:
         states = [decode(data) for _, data in topic.messages]
-    except (struct.error, IndexError, ValueError, TypeError, AttributeError) as e:
+        times = [x.t for x in states] if all(x.t > 0 for x in states) else [t for t, _ in topic.messages]
+        order = np.argsort(np.array(times, np.int64), kind="stable")
+    except (struct.error, LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as e:
         raise UnreadableError(f"a message of {name!r} is not a state of joints: {e}", path) from None
-    times = [x.t for x in states] if all(x.t > 0 for x in states) else [t for t, _ in topic.messages]
-    order = np.argsort(times, kind="stable")
     columns: dict[str, Any] = {"t": np.array(times, np.int64)[order]}
     for kind, short in _KINDS.items():
         names, numbers = states[0].of[kind]

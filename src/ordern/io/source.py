@@ -5,21 +5,34 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
-from ..errors import ModelError, close_names
+from ..errors import ModelError, OrdernError, close_names
 from ..records import dataclass
 from .xml import MAX_BYTES
 
-__all__ = ["MissingFileError", "Source", "UnreadableError", "inside", "open_source"]
+__all__ = ["MissingFileError", "Source", "UnreadableError", "inside", "open_source", "unreadable"]
 
 _BLANK = "\ufeff \t\r\n"
 
 
 class UnreadableError(ModelError):
     """A source that cannot be read at all: no file, a directory, no permission."""
+
+
+@contextmanager
+def unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what another library raises while it reads a file into our error: damaged files make it raise anything."""
+    try:
+        yield
+    except OrdernError:
+        raise
+    except Exception as e:
+        why = str(e).strip().partition("\n")[0][:200] or type(e).__name__
+        raise UnreadableError(f"the file cannot be read: {why}", os.fspath(path)) from None
 
 
 class MissingFileError(UnreadableError, FileNotFoundError):
