@@ -85,6 +85,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.record and options.quick:
         parser.error("--record takes the figures of a full run, not of a --quick one")
+    if options.record and not options.record.parent.is_dir():
+        parser.error(f"--record: there is no folder {str(options.record.parent)!r}")
     try:
         wanted = re.compile(options.regex)
     except re.error as e:
