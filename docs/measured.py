@@ -22,7 +22,7 @@ __all__ = ["FOLDER", "PATTERN", "names_in", "read", "record", "render", "setup"]
 FOLDER = Path(__file__).parent / "figures"
 NAME = r"[\w-]+:[\w-]+(?:\.[\w-]+)+"
 PATTERN = re.compile(
-    rf"\{{\{{ *({NAME}(?:, {NAME})*)(?: */ *(\d+))?(?: *: *(\d))? *\}}\}}"
+    rf"\{{\{{\s*({NAME}(?:,\s*{NAME})*)(?:\s*/\s*(\d+))?(?:\s*:\s*(\d))?\s*\}}\}}"
 )
 
 
@@ -42,7 +42,9 @@ def read(folder=FOLDER):
 
 def names_in(text):
     """Return the names of all figures in the text of a page."""
-    return {name for match in PATTERN.finditer(text) for name in match[1].split(", ")}
+    return {
+        name for match in PATTERN.finditer(text) for name in re.split(r",\s*", match[1])
+    }
 
 
 def render(text, figures):
@@ -50,7 +52,7 @@ def render(text, figures):
 
     def value(match):
         values = []
-        for name in match[1].split(", "):
+        for name in re.split(r",\s*", match[1]):
             if name not in figures:
                 raise KeyError(f"no file in {FOLDER} has the figure {name!r}")
             given = figures[name]
