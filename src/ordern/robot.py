@@ -675,7 +675,7 @@ class Robot(
         *, method: str = "semi-implicit-euler", every: int = 1,
         feedback: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, policy: Callable[..., Any] | None = None,
         hold: int = 1, noise: Mapping[str, Any] | None = None, seed: Any = 0, external: External | None = None,
-        dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str = "ignore",
+        dynamics: str | None = None, smoothing: float = 0.01, drift: str = "baumgarte", limits: str | None = None,
         restitution: float = 0.0, events: Event | Sequence[Event] | None = None, threads: Threads = None,
         out: tuple[Array, Array] | None = None, progress: bool | Callable[[float], Any] | None = None,
         device: Device = None, contact_friction: ArrayLike | None = None, ground_height: ArrayLike | None = None,
@@ -687,22 +687,28 @@ class Robot(
         forces `tau` are constant, (..., nv), or have a row for each step, (..., steps, nv), held during the step: then
         they have two dimensions more than the states' batch, and a table for all of a batch is tau[None]. The method is
         "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
-        first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does.
-        `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (..., nq) or
-        (..., steps, nq) as the target, within the effort limits of the joints (`effort="clip"`), or without limits
-        (`effort="ignore"`). A `policy` is a function of the states (q, v) of the whole batch, or of
-        (t, q, v), that returns joint forces (..., nv), which are added to `tau`. It is called once in each control step
-        of `hold` steps, and its forces are held; a controller is a policy, too. `noise` has standard deviations of what
-        the policy sees, and of the forces: {"q": 1e-3, "v": 1e-2, "tau": 0.1}, each a number, nv numbers, or numbers by
+        first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does. It treats
+        damping, the gains of `feedback` and gyroscopic torques implicitly; joints of one freedom stop at their limits
+        (`limits="active"`), and dry friction sticks or slips, exactly: `certificate` of the result tells how exactly,
+        and `stop_impulses` has the impulses. `limits="ignore"` lets joints leave their limits. All other methods have
+        explicit forces and smoothed friction, and ignore limits, as do steps with a method of forward `dynamics`, with
+        `drift="project"`, of robots with both loops and mimic joints, and of more than 60 freedoms: `notes` of the
+        result says so. `feedback=(kp, kd, target)` adds kp (target - q) - kd v at every stage, with positions (...,
+        nq) or (..., steps, nq) as the target, within the effort limits of the joints (`effort="clip"`), or without
+        limits (`effort="ignore"`). A `policy` is a function of the states (q, v) of the whole batch, or of (t, q, v),
+        that returns joint forces (..., nv), which are added to `tau`. It is called once in each control step of `hold`
+        steps, and its forces are held; a controller is a policy, too. `noise` has standard deviations of what the
+        policy sees, and of the forces: {"q": 1e-3, "v": 1e-2, "tau": 0.1}, each a number, nv numbers, or numbers by
         joints; a new draw for each trajectory and control step, from `seed`. `external` forces on bodies are as for
         `forward_dynamics`, constant, or with a row for each step. Damping, friction and springs act. A trajectory that
         is no longer finite stays so. `diverged` of the result flags these, and those in which a joint is faster than
         ten times its velocity limit, or than 200 rad/s or 100 m/s without one; `diverged_at` has the first such state.
         With `limits="bounce"`, joints of a tree that end a step beyond a limit are set back to it and bounce with a
-        coefficient of `restitution`, or rest, within an error of the order of dt. A GPU (`device="cuda"`) takes steps
-        without events, bounces and projections. Robots `with_contacts` touch the ground and each other; then
-        `contact_friction` and `ground_height` are numbers, or have one for each contact, (..., contacts) or (..., 1).
-        The solver of the first step begins with `contact_impulses`, such as the last ones of an earlier rollout.
+        coefficient of `restitution`, or rest, within an error of the order of dt; forces are explicit then. A GPU
+        (`device="cuda"`) takes steps without events, bounces and projections. Robots `with_contacts` touch the ground
+        and each other; then `contact_friction` and `ground_height` are numbers, or have one for each contact, (...,
+        contacts) or (..., 1). The solver of the first step begins with `contact_impulses`, such as the last ones of an
+        earlier rollout.
 
         `events` are noted in each trajectory: `run.events["name"]` has the time and the state of the first crossing,
         and the number of all. A `terminal` event ends its trajectory: later rows repeat the state at the event, and the
@@ -710,11 +716,11 @@ class Robot(
         `Event`. The step in which it changes sign is taken again, shortened to end at the event, so time and state have
         the accuracy of the method. A function that changes sign twice within one step is not noticed.
 
-        Loops are kept closed by Baumgarte's stabilisation, within what the steps' errors leave after 50 ms: with rk4 at
-        1 ms some 1e-9 m. With `drift="project"` the end of each step is projected onto closed positions and velocities,
-        as in `simulate`, to 1e-12 m; a trajectory for which this is not possible goes on as NaN. Singular positions are
-        not watched as in `simulate`. The start must be closed. `progress` shows how far a long call is, as in
-        `simulate`.
+        In implicit steps, loops are closed again at the end of each. In others, they are kept closed by Baumgarte's
+        stabilisation, within what the steps' errors leave after 50 ms: with rk4 at 1 ms some 1e-9 m. With
+        `drift="project"` the end of each step is projected onto closed positions and velocities, as in `simulate`, to
+        1e-12 m; a trajectory for which this is not possible goes on as NaN. Singular positions are not watched as in
+        `simulate`. The start must be closed. `progress` shows how far a long call is, as in `simulate`.
         """
 
     def builder(self) -> Builder:

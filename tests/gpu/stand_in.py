@@ -24,8 +24,10 @@ from ordern.compile.ptx.rollout import ROLLOUT_PARAMETERS
 from ordern.compile.ptx.step import contact_sizes
 from ordern.compile.run.engine import Engine, compile_object
 from ordern.compile.timeloops.code import ROLLOUT_WORDS, LoadedLoop
+from ordern.compile.timeloops.contact import certifies
 from ordern.compile.timeloops.fixed import compile_rollout
 from ordern.compile.timeloops.machine import Kernels
+from ordern.model.contacts import CERTIFICATE
 
 OK, INVALID, NO_MEMORY, NO_DEVICE, BAD_PTX, ILLEGAL, CAPTURING = 0, 1, 2, 100, 218, 700, 900
 ERRORS = {
@@ -66,8 +68,10 @@ def stand_in_rollout(model: Any, requests: Any, step: Any, dtype: str, architect
         shared_bytes=0, workspace=0, tables=b"", numbers=None,
     )  # fmt: skip
     loop = Loop(LoadedLoop(code, requests, dtype, "rollout", ROLLOUT_WORDS), dtype)
-    if "contact" in requests:
+    if certifies(model, requests):
         loop.touching = contact_sizes(model)
+    elif "contact" in requests:
+        loop.limits = 2 * model.nq
     PROGRAMS[hashlib.sha256(text.encode()).hexdigest()] = loop, dtype, found
     return found
 
@@ -103,6 +107,8 @@ class Loop:
         self.loaded, self.dtype, self.size = loaded, dtype, np.dtype(dtype).itemsize
         self.touching: tuple[int, int] | None = None
         """The impulses of contacts, and of contacts and stops, if there are contacts."""
+        self.limits = 0
+        """The numbers of limits that steps of this machine read although they have no rows for them."""
 
     def _numbers(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
         """Return numbers in memory, so many apart."""
@@ -114,10 +120,17 @@ class Loop:
     def run(self, words: dict[str, int]) -> None:
         """Take all steps; impulses of stops, which have arrays of their own on a device, are behind the others here."""
         if self.touching is None:
-            return self._run(words)
+            rows = 1 + words["steps"] // words["every"]
+            size = len(CERTIFICATE)
+            unused = np.zeros((words["n"], rows, size), self.dtype), np.zeros(self.limits, self.dtype)
+            own = {"certificate_out": unused[0].ctypes.data, "certificate_stride": rows * size}
+            own["certificate_row"] = size
+            own |= {"limits": unused[1].ctypes.data, "pushes0": unused[0].ctypes.data}
+            return self._run({**words, **own, "pushes_out": unused[0].ctypes.data} if self.limits else words)
         first, both = self.touching
         n, rows = words["n"], 1 + words["steps"] // words["every"]
-        parts = [("pushes", slice(0, first)), *([("stops", slice(first, both))] if both > first else [])]
+        parts = [("pushes", slice(0, first)), ("stops", slice(first, both))]
+        parts = [(name, part) for name, part in parts if part.stop > part.start]
         start, kept = np.empty((n, both), self.dtype), np.empty((n, rows, both), self.dtype)
         for name, part in parts:
             shape = n, part.stop - part.start

@@ -89,7 +89,8 @@ def test_other_libraries_clip_as_well(touching: bool) -> None:
 @pytest.mark.parametrize("method", ["semi-implicit-euler", "rk4"])
 def test_code_for_gpus_clips_as_well(method: str) -> None:
     robot = arm(False)
-    numbers = np.r_[DT, 0.01, 0.0, 0.0, 1.0, 60.0, 60.0, 3.0, 3.0, 2.0, 1.0]
+    kd = 3.0 if method == "rk4" else 3.0 + DT * 60.0  # implicit steps brake with kd + h kp
+    numbers = np.r_[DT, 0.01, 0.0, 0.0, 1.0, 60.0, 60.0, kd, kd, 2.0, 1.0]
     arrays = {"q0": START[None], "v0": STILL[None], "tau": np.zeros((1, 1, 2)), "numbers": numbers}
     q, _ = rollout_here(robot, method, arrays | {"goal": TARGET[None, None]}, 60, 1)
     assert_close(q[0], fed(robot, 60.0, method=method).q, ROUNDING)

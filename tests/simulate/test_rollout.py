@@ -323,10 +323,11 @@ class TestPolicies:
             q, v = each.q[..., -1, :], each.v[..., -1, :]
             states += [(each.q[..., k, :], each.v[..., k, :]) for k in range(1, len(each.t))]
         wanted = states[::every]
-        assert np.array_equal(found.q, np.stack([q for q, _ in wanted], axis=-2))
-        assert np.array_equal(found.v, np.stack([v for _, v in wanted], axis=-2))
+        # dry friction begins each rollout without impulses, so that the last digits differ
+        assert_close(found.q, np.stack([q for q, _ in wanted], axis=-2), METHODS)
+        assert_close(found.v, np.stack([v for _, v in wanted], axis=-2), METHODS)
         at = [states[min(k, 10) // hold * hold][1] for k in range(0, 12, every)]  # the last row repeats the last forces
-        assert np.array_equal(found.tau, -2.0 * np.stack(at, axis=-2))
+        assert_close(found.tau, -2.0 * np.stack(at, axis=-2), METHODS)
 
     def test_a_controller_is_a_policy(self) -> None:
         q, v, _ = random_state(ARM, 3, (4,))

@@ -164,7 +164,7 @@ def contact_series(runs: list[Rollout]) -> dict[str, Any]:
     """Return what contacts did in pieces of a rollout, (batch, rows, ...); nothing for robots without contacts."""
     import numpy as np
 
-    if runs[0].contacts is None:
+    if runs[0].contacts is None or not runs[0].contacts.names:
         return {}
     pieces = {
         "contact_forces": [r.contact_forces for r in runs],

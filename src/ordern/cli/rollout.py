@@ -86,7 +86,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="effect of effort limits on --pd; clip unless given",
     )
     parser.add_argument(
-        "--limits", default="ignore", choices=("ignore", "bounce"), help="effect of joint limits; ignore unless given"
+        "--limits",
+        choices=("active", "ignore", "bounce"),
+        help="effect of joint limits; active unless given, if --method can hold them",
     )
     parser.add_argument(
         "--restitution",
@@ -151,8 +153,8 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--target is where the springs of --pd pull to: give their stiffness and damping, --pd KP KD")
     if args.pd and args.target is None and args.random is not None:
         raise UsageError("--pd with --random needs a position where the springs pull to: give --target")
-    if args.contacts and args.limits != "ignore":
-        raise UsageError("--limits does not go with --contacts, which stop joints at their limits in any case")
+    if args.contacts and args.limits == "bounce":
+        raise UsageError("--limits bounce does not go with --contacts: limits are active, or ignored")
 
 
 def _every(args: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from ..io.remarks import some
 from ..io.warnings import warn
 from ..joints import Placement
 from ..model.contact_terms import Friction, friction_of
-from ..model.contacts import MEETING, Contacts, Ground, ModelContact, Solid, coefficient
+from ..model.contacts import MEETING, Contacts, Ground, ModelContact, Solid, coefficient, limited_joints
 from ..model.parts import BASE, Shape
 from .convex import ConvexSolids, require_coal
 from .rules import FileRules
@@ -72,7 +72,7 @@ def chosen_contacts(
         why = " by the rules of its file" if plane else ": there are no points" if ground is not None else ""
         advice = "give frames in points=[...], or" if ground is not None and not plane else "give on.Ground(...), or"
         raise ArgumentError(f"with_contacts: nothing of {model.name!r} can touch{why}; {advice} pairs of bodies")
-    limited = tuple(_limited(model)) if limits else ()
+    limited = limited_joints(model) if limits else ()
     return Contacts(ground, tuple(found), limited, whole_number(sweeps, "with_contacts: `sweeps`", 1))
 
 
@@ -121,16 +121,6 @@ def _require_steps(model: Model) -> None:
             f"with_contacts: {model.name!r} has loops or couplings, and joint {follower!r} follows another (mimic): "
             "steps with contacts handle one of both; couple it with builder.couple, or lock it with robot.lock"
         )
-
-
-def _limited(model: Model) -> Iterable[int]:
-    """Return the bodies whose joints have one coordinate with limits: their own, or those of joints that follow."""
-    has_limits = {
-        k if c.mimic is None else c.mimic.joint
-        for k, c in enumerate(model.joints)
-        if (c.type.nq, c.type.nv) == (1, 1) and np.isfinite([*c.lower, *c.upper]).any()
-    }
-    yield from sorted(has_limits)
 
 
 # the ground --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import AnyArray
 from ..compile.pipeline import Request, request_key
+from ..compile.timeloops.contact import certifies
 from ..forking import COMPILING
 from ..model import Model, core_size
 from .batches import Pieces, Rows
@@ -38,6 +39,8 @@ class DeviceLoop:
     ) -> None:  # fmt: skip
         """Load the loop around a `step` with the kernels `requests`; `kind` says what the requests do not."""
         self.device, self.dtype = device, dtype
+        self.certifies = certifies(model, requests)
+        """True if steps report impulses and a certificate."""
         self._pushes = 0 if model.contacts is None else core_size(model, "contact_impulses")
         self.doing = f"rollout of {model.name!r} on {device.name} (device {device.number})"
         parts = [[name, request_key(request, dtype.name, None)] for name, request in sorted(requests.items())]
@@ -63,14 +66,15 @@ class DeviceLoop:
         (count, rows, n); `tables` has the loads of each trajectory, (count, rows, n), whose strides are 0 along what is
         the same for all.
         """
-        count, touches = len(arrays["q_out"]), "pushes_out" in arrays
+        count, touches = len(arrays["q_out"]), self.certifies
         starts = ("q0", "v0", "parameters", *(("pushes0", "surfaces") if touches else ()))
         given = {name: arrays[name] for name in starts} | {"numbers": arrays["numbers"][None]}
         given |= {"limits": arrays["limits"][None]} if touches else {}
         given |= {name: _table(tables[name]) for name in LOADS if name in tables}
         rows = {name: _rows(x, count) for name, x in given.items() if x.shape[-1]}
         timed = {f"{name}_step": given[name].shape[-1] for name in LOADS if name in rows and given[name].shape[1] > 1}
-        outs = {name: arrays[f"{name}_out"] for name in STORED if f"{name}_out" in arrays}
+        stored = STORED if touches else STORED[:2]
+        outs = {name: arrays[f"{name}_out"] for name in stored}
         flat = {name: _flat(x) for name, x in outs.items()}
         fixed = {**timed, "steps": steps, "every": every} | {f"{name}_row": x.shape[-1] for name, x in outs.items()}
 

@@ -23,7 +23,9 @@ from .parameter_fields import starts
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["CERTIFICATE", "MEETING", "SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "stop_places"]
+__all__ = [
+    "CERTIFICATE", "MEETING", "SOLIDS", "Contacts", "Ground", "ModelContact", "Solid", "limited_joints", "stop_places",
+]  # fmt: skip
 
 SOLIDS = {"sphere": 1, "capsule": 2, "box": 3, "rim": 3, "cylinder": 2, "ellipsoid": 3, "hull": 0}
 """The kinds of solids, and how many numbers their sizes have: radius; radius and length; three sides; of a point on the
@@ -212,6 +214,10 @@ class Contacts:
         pairs = tuple(replace(c, friction=x) for c, x in zip(self.pairs, friction, strict=True))
         return replace(self, pairs=pairs)
 
+    def with_limits(self, limited: tuple[int, ...]) -> Contacts:
+        """Return the same contacts with other joints that stop at their limits."""
+        return replace(self, limited=limited)
+
     @property
     def turning(self) -> tuple[int, ...]:
         """The contacts with torsional or rolling friction, which have moments."""
@@ -257,6 +263,16 @@ def stop_places(model: Model, limited: Iterable[int]) -> list[tuple[int, int, bo
             if rubs or k in stopping:
                 found.append((k, d, rubs))
     return found
+
+
+def limited_joints(model: Model) -> tuple[int, ...]:
+    """Return the bodies whose joints have one coordinate with limits: their own, or those of joints that follow."""
+    has_limits = {
+        k if c.mimic is None else c.mimic.joint
+        for k, c in enumerate(model.joints)
+        if (c.type.nq, c.type.nv) == (1, 1) and np.isfinite([*c.lower, *c.upper]).any()
+    }
+    return tuple(sorted(has_limits))
 
 
 def number(x: object, what: str) -> float:

@@ -28,7 +28,7 @@ def contacts(run: Rollout, *, title: str = "", width: float = WIDTH, save: str |
     not. `run[3]` is the trajectory of index 3 of a batch. `width` is in inches. `save` writes .png, .svg or .pdf.
     """
     given: Any = run
-    if not isinstance(given, Rollout) or given.contacts is None:
+    if not isinstance(given, Rollout) or not (given.contacts and given.contacts.names):
         raise ArgumentError("plot.contacts: give a rollout of a robot with contacts, such as robot.rollout returns")
     record = given.contacts
     if run.v.ndim != 2:

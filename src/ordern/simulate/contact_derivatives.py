@@ -27,9 +27,11 @@ from ..model.contacts import CERTIFICATE
 from ..model.varied_derivatives import by_field, from_fields, pull_numbers, push_numbers
 from .contact_record import ContactRecord, ContactSettings, surfaces
 from .efforts import has_efforts
+from .integrators.native import step_question
 from .integrators.native_derivatives import derivative_kernel
 from .rollout import steps_between
 from .rollout_arguments import Plan
+from .step_rule import without_limits
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -45,7 +47,7 @@ _TAPE_BYTES = 1 << 27
 
 def contact_sizes(robot: Robot) -> dict[str, tuple[int, ...]]:
     """Return the shapes of tangents of arguments about contacts."""
-    if robot.contacts is None:
+    if robot.contacts is None or not robot.contacts.pairs:
         return {}
     names = CONTACT_NAMES if robot.contacts.ground is not None else ("contact_friction",)
     return {name: (len(robot.contacts.pairs),) for name in names}
@@ -77,7 +79,12 @@ class _Motion:
         """True if the forces of feedback have limits."""
         self.dt, self.smoothing = (np.asarray(x, p.dtype) for x in (p.dt, p.smoothing))
         self.limits = robot.lower.astype(p.dtype), robot.upper.astype(p.dtype)
+        self.question = step_question(robot)
         self.flat = is_flat(robot)
+        self.bare = without_limits(robot)
+        """The robot of steps in which no joint is at a limit: their derivatives have no rows for limits."""
+        self.stepping = robot
+        """The robot of the current step."""
         self._kernels: dict[Any, Any] = {}
         self._first = ContactRecord(robot, replace(p, steps=0), self.settings).arrays["pushes0"]
 
@@ -116,6 +123,10 @@ class _Motion:
         stops = pushes[..., split:] if pushes.shape[-1] > split else np.zeros(self.robot.nv, self.dtype)
         return _State(q, v, pushes[..., :split].reshape(*batch, self.blocks, 3), stops)
 
+    def enter(self, after: _State) -> None:
+        """Choose the robot of a step by the impulses of limits in it, those of the state `after` it."""
+        self.stepping = self.robot if (after.stops != 0.0).any() else self.bare
+
     def now(self, step: int) -> dict[str, AnyArray]:
         """Return what is applied in one step; of external forces, those on all bodies."""
         found = {}
@@ -136,10 +147,12 @@ class _Motion:
 
     def derived(self, question: str, name: Any, *arguments: Any) -> AnyArray:
         """Return a derivative of the answer to a question, by the numbers of its arguments."""
-        kernel = self._kernels.get((question, name))
+        steps = question == self.question
+        robot = self.stepping if steps else self.robot
+        kernel = self._kernels.get((question, name, id(robot)))
         if kernel is None:
-            servo = question == "contact_step" and self.clips
-            kernel = self._kernels[question, name] = derivative_kernel(self.robot, question, name, servo)
+            kernel = derivative_kernel(robot, question, name, steps and self.clips)
+            self._kernels[question, name, id(robot)] = kernel
         return np.asarray(kernel(*arguments, threads=self.threads))
 
     def forces(self, x: _State, now: Mapping[str, AnyArray]) -> tuple[AnyArray, ...]:
@@ -158,7 +171,8 @@ class _Motion:
         """Return the arguments of derivatives of `contact_step`, without what these add and the effort limits."""
         force, *servo = self.forces(x, now)
         given = x.q, x.v, force, self.dt, self.damping, *self.limits
-        return (*given, x.impulses, x.stops, self.surfaces, *servo)
+        contacts = (x.impulses, x.stops, self.surfaces) if self.contacts else (x.stops,)
+        return (*given, *contacts, *servo)
 
     @property
     def last(self) -> tuple[AnyArray, ...]:
@@ -202,6 +216,7 @@ def contact_gradient(
         for step in reversed(range(first, first + count)):
             if (step + 1) % p.every == 0:
                 back.weigh(motion.state(rows, step - first + 1).q, (step + 1) // p.every)
+            motion.enter(motion.state(rows, step - first + 1))
             back.step(motion.state(rows, step - first), step)
     q0 = np.broadcast_to(p.q, (*p.batch, p.q.shape[-1])).astype(p.dtype)
     back.weigh(q0, 0)
@@ -257,12 +272,14 @@ class _Back:
         nq, nv = m.robot.nq, m.robot.nv
         weights = np.zeros((*self.q.shape[:-1], nq + 2 * nv + 3 * m.blocks + len(CERTIFICATE)), m.dtype)
         weights[..., :nq], weights[..., nq : nq + nv] = self.q, self.v
-        sizes = (nq, nv, nv, 1, nv, 3 * m.contacts, *((nv,) if m.clips else ()))
-        found = self.pull("contact_step", sizes, *m.arguments(x, now), weights, *m.last)
-        q, v, force, dt, drag, surface, *servo = found
+        touching = (3 * m.contacts,) if m.contacts else ()
+        sizes = (nq, nv, nv, 1, nv, *touching, *((nv,) if m.clips else ()))
+        found = self.pull(m.question, sizes, *m.arguments(x, now), weights, *m.last)
+        (q, v, force, dt, drag), surface, servo = found[:5], found[5 : 5 + len(touching)], found[5 + len(touching) :]
         self.dt += dt[..., 0]
         self.drag += drag
-        self.surfaces += surface.reshape(self.surfaces.shape)
+        for by_surface in surface:
+            self.surfaces += by_surface.reshape(self.surfaces.shape)
         self._give("tau", step, force)
         if m.robot.has_step_passive:
             by_q, by_v = self.pull("step_passive_force", (nq, nv), x.q, x.v, m.smoothing, force)
@@ -335,6 +352,7 @@ def contact_rates(
     for first, count in m.segments():
         rows = m.run(start, first, count, 1)
         for step in range(first, first + count):
+            m.enter(m.state(rows, step - first + 1))
             dq, dv = moving.step(m.state(rows, step - first), step, dq, dv)
             if (step + 1) % p.every == 0:
                 after = m.state(rows, step - first + 1).q
@@ -392,8 +410,9 @@ class _Moving:
             servo = m.kp * self.push("difference", x.q, goal, dq, dgoal) - m.damping * dv
             servo = servo + self.kp * m.ask("difference", x.q, goal) - self.drag * x.v
             fed, force = ((servo,), force) if m.clips else ((), force + servo)
-        rates = (dq, dv, force, self.dt, self.drag, self.surfaces, *fed)
-        found = self.push("contact_step", *m.arguments(x, now), *rates, last=m.last)
+        touching = (self.surfaces,) if m.contacts else ()
+        rates = (dq, dv, force, self.dt, self.drag, *touching, *fed)
+        found = self.push(m.question, *m.arguments(x, now), *rates, last=m.last)
         return found[..., :nq], found[..., nq : nq + nv]
 
     def _row(self, name: str, step: int, zero: AnyArray) -> AnyArray:

@@ -126,7 +126,7 @@ class ContactRecord:
         found._nc, found.names, found._batch = self._nc, self.names, order.shape
         found._turning, found._blocks = self._turning, self._blocks
         found._surfaces, found._limits, found._first = self._surfaces, self._limits, self._first
-        found.dt, found.surfaces = self.dt, self.surfaces.reshape(-1, self._nc, 3)[order]
+        found.dt, found.surfaces = self.dt, self.surfaces.reshape(math.prod(self._batch), self._nc, 3)[order]
         found.pushes, found.certificates = (x[order.reshape(-1)] for x in (self.pushes, self.certificates))
         return found
 
@@ -176,7 +176,7 @@ def first_impulses(given: Any, batch: tuple[int, ...], count: int, blocks: int |
 
 
 def require_contacts(
-    robot: Robot, settings: ContactSettings, method: str, limits: str, refused: dict[str, bool]
+    robot: Robot, settings: ContactSettings, method: str, limits: str | None, refused: dict[str, bool]
 ) -> None:
     """Raise if arguments of a rollout do not go together with contacts, or are for contacts that are not there."""
     if robot.contacts is None:
@@ -189,11 +189,11 @@ def require_contacts(
     require_closed_forms(robot, "rollout")
     refused = {
         f"method={method!r}": method != "semi-implicit-euler",
-        f"limits={limits!r}": limits != "ignore",
+        f"limits={limits!r}": limits == "bounce",
     } | refused
     for what, is_given in refused.items():
         if is_given:
-            advice = "; with_contacts(limits=True) stops joints at their limits" if what.startswith("limits") else ""
+            advice = "; limits='active' stops joints at their limits" if what.startswith("limits") else ""
             raise ArgumentError(f"rollout of {robot.name!r}, which has contacts: {what} is not supported{advice}")
 
 

@@ -34,7 +34,7 @@ class Source:
     plan: Plan
     steering: str = ""
     """"policy" or "noise" if these drive the robot."""
-    limits: str = "ignore"
+    limits: str | None = None
     ended: int = 0
     """The number of trajectories that an event has ended."""
     contact: ContactSettings | None = None
@@ -73,6 +73,8 @@ class Rollout:
     """Impulses and certificates of contacts; None for a robot without."""
     fastest: AnyArray = field(default_factory=lambda: np.array(np.inf), repr=False)
     """The speeds above which a trajectory counts as diverged, of shape (nv,)."""
+    notes: tuple[str, ...] = field(default=(), repr=False)
+    """What does not act in these steps, such as joint limits, or acts explicitly, and why: see `Robot.rollout`."""
 
     @property
     def contact_impulses(self) -> AnyArray:
@@ -119,7 +121,7 @@ class Rollout:
         return np.asarray(self.certificate.uncertified | lost)
 
     def _contacts(self, what: str) -> ContactRecord:
-        if self.contacts is None:
+        if self.contacts is None or (not self.contacts.names and what.startswith("contact")):
             raise ArgumentError(f"{what}: this rollout has no contacts; see robot.with_contacts")
         return self.contacts
 
@@ -152,6 +154,7 @@ class Rollout:
             None,
             contacts,
             self.fastest,
+            self.notes,
         )
 
     def vjp(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import AnyArray, choice, real_number
+from ..arguments import AnyArray, real_number
 from ..compile import cores, shared_out
 from ..compile.run.workers import can_stop
 from ..compile.timeloops.code import ROLLOUT_WORDS
@@ -30,6 +30,7 @@ from .policies import Policy, controlled
 from .rolled import Rollout, Source
 from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
 from .rollout_events import crossings, new_marks, watched_events
+from .step_rule import stepped
 
 if TYPE_CHECKING:
     from ..gpu.rollout import DeviceLoop
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Rollout", "rollout", "steps_between"]
 
 
-_LIMITS = ("ignore", "bounce")
 _NS_PER_OPERATION = 0.3
 _WORTH_A_THREAD_NS = 1e6
 _STORED = ("q", "v", "pushes", "certificate")
@@ -53,7 +53,7 @@ def rollout(
     robot: Robot, q0: ArrayLike, v0: ArrayLike, tau: ArrayLike | None, steps: int | None, dt: float, *,
     method: str = "semi-implicit-euler", every: int = 1, feedback: Any = None, policy: Any = None, hold: int = 1,
     noise: Any = None, seed: Any = 0, external: Any = None, dynamics: str | None = None, smoothing: float = 0.01,
-    drift: str = "baumgarte", limits: str = "ignore", restitution: float = 0.0, events: Any = None,
+    drift: str = "baumgarte", limits: str | None = None, restitution: float = 0.0, events: Any = None,
     threads: int | None = None, out: tuple[AnyArray, AnyArray] | None = None, progress: Progress = None,
     device: str | None = None, contact_friction: Any = None, ground_height: Any = None, contact_impulses: Any = None,
     effort: str = "clip",
@@ -61,17 +61,17 @@ def rollout(
     """See `Robot.rollout`."""
     require_progress(progress)
     place = PLACE.device if device is None else device
-    choice("limits", limits, _LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
     settings = ContactSettings(contact_friction, ground_height, contact_impulses)
-    refused = {"dynamics": dynamics is not None, "events": events is not None}
+    refused = {"dynamics": dynamics is not None, "events": events is not None and robot.contacts is not None}
     require_contacts(robot, settings, method, limits, refused)
+    robot, notes = stepped(robot, method, limits, feedback is not None, drift, dynamics)
     hold = whole_number("hold", hold, 1)
     if threads is not None:
         threads = whole_number("threads", threads, 1)
     p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift, effort)
     p = with_implicit_gains(robot, p)
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
-    limited = () if limits == "ignore" else _limited(robot, p.q, restitution)
+    limited = _limited(robot, p.q, restitution) if limits == "bounce" else ()
     names, watched = watched_events(robot, events, p)
     q_out, v_out = _results(robot, p.batch, p.rows, p.dtype, out, p.every)
     t = p.dt * p.every * np.arange(p.rows)
@@ -83,7 +83,7 @@ def rollout(
         found = crossings(names, watched, marks, robot, p) if names else None
         ended = 0 if found is None else int((found.stopped >= 0).sum())
         source = Source(robot, p, steering, limits, ended, settings)
-        return Rollout(q_out, v_out, t, forces, found, source, record, fastest(robot))
+        return Rollout(q_out, v_out, t, forces, found, source, record, fastest(robot), notes)
 
     if robot.nv == 0 or p.count == 0:
         q_out[...], v_out[...] = p.q[..., None, :], p.v[..., None, :]
@@ -164,9 +164,9 @@ def _loop_there(robot: Robot, p: Plan, how: tuple[str, str | None], place: Any) 
     return device_loop(robot, *given, place), device_parameters(robot, *given)
 
 
-def _require_plain_steps(robot: Robot, projects: bool, limits: str, events: Sequence[str]) -> None:
+def _require_plain_steps(robot: Robot, projects: bool, limits: str | None, events: Sequence[str]) -> None:
     """Raise if steps on a GPU would need decisions that only this machine makes."""
-    refused = {"drift='project'": projects, f"limits={limits!r}": limits != "ignore", "events": bool(events)}
+    refused = {"drift='project'": projects, f"limits={limits!r}": limits == "bounce", "events": bool(events)}
     for what, is_given in refused.items():
         if is_given:
             raise ArgumentError(f"rollout of {robot.name!r}: {what} is not for GPUs; leave the device out")

@@ -25,11 +25,12 @@ from .integrators.native_derivatives import GradientLoop, SensitivityLoop
 from .rolled import Source
 from .rollout import steps_between
 from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
+from .step_rule import stepped
 
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["gradient", "rollout_jvp", "rollout_vjp", "sensitivity"]
+__all__ = ["gradient", "rollout_jvp", "rollout_vjp", "sensitivity", "source_of"]
 
 _TABLES = {"tau": "tau", "external": "external", "target": "goal"}
 """Arguments that may change with time, and their names in compiled code."""
@@ -50,6 +51,7 @@ _USUAL: dict[str, Any] = {"method": "semi-implicit-euler", "every": 1, "feedback
     "smoothing": 0.01,
     "drift": "baumgarte",
     "effort": "clip",
+    "limits": None,
 }
 """The settings of rollouts that have derivatives, and their defaults."""
 _CONTACT = ("contact_friction", "ground_height", "contact_impulses")
@@ -61,7 +63,7 @@ def rollout_vjp(
     q: ArrayLike | None, v: ArrayLike | None, wrt: str | Sequence[str] | None, threads: int | None, **settings: Any,
 ) -> Any:  # fmt: skip
     """See `Robot.rollout_vjp`."""
-    return gradient(_source(robot, (q0, v0, tau, steps, dt), settings), q, v, wrt, threads)
+    return gradient(source_of(robot, (q0, v0, tau, steps, dt), settings), q, v, wrt, threads)
 
 
 def rollout_jvp(
@@ -69,18 +71,22 @@ def rollout_jvp(
     tangents: Mapping[str, ArrayLike], threads: int | None, **settings: Any,
 ) -> Any:  # fmt: skip
     """See `Robot.rollout_jvp`."""
-    return sensitivity(_source(robot, (q0, v0, tau, steps, dt), settings), tangents, threads)
+    return sensitivity(source_of(robot, (q0, v0, tau, steps, dt), settings), tangents, threads)
 
 
-def _source(robot: Robot, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Source:
+def source_of(robot: Robot, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Source:
     """Return the arguments of a rollout that is not computed itself."""
     for name in settings:
         if name not in (*_USUAL, *_CONTACT):
             raise unknown_name("setting of a rollout that has derivatives", name, (*_USUAL, *_CONTACT))
     contact = ContactSettings(*(settings.pop(x, None) for x in _CONTACT))
-    require_contacts(robot, contact, settings.get("method", _USUAL["method"]), "ignore", {})
-    p = plan(robot, *arguments, **_USUAL | settings)
-    return Source(robot, with_implicit_gains(robot, p), contact=contact)
+    settings = _USUAL | settings
+    limits, dynamics = settings.pop("limits"), settings["dynamics"]
+    require_contacts(robot, contact, settings["method"], limits, {"dynamics": dynamics is not None})
+    fed = settings["feedback"] is not None
+    robot, _ = stepped(robot, settings["method"], limits, fed, settings["drift"], dynamics)
+    p = plan(robot, *arguments, **settings)
+    return Source(robot, with_implicit_gains(robot, p), limits=limits, contact=contact)
 
 
 def gradient(
@@ -242,10 +248,10 @@ def _require_smooth(source: Source, what: str) -> None:
             f"{what}: this rollout has a {source.steering}, whose derivatives are not known. The same motion with its "
             "forces as a table has: robot.rollout(q0, v0, tau + run.tau[..., :-1, :]), from a run with every=1"
         )
-    if source.limits != "ignore":
+    if source.limits == "bounce":
         raise ArgumentError(
             f"{what}: with limits={source.limits!r} joints strike their stops, and the steps at which they do change "
-            "with the arguments; the derivatives are those of rollouts with limits='ignore'"
+            "with the arguments; rollouts with limits='active' or 'ignore' have derivatives"
         )
     if source.ended:
         raise ArgumentError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import AnyArray, choice, positive
 from ..compile.timeloops.code import varied_forms
+from ..compile.timeloops.contact import certifies
 from ..errors import ArgumentError
 from ..gpu.device import Device, find_device
 from ..gpu.dlpack import View
@@ -28,6 +29,7 @@ from .integrators.native import loop_kind, step_requests
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
 from .rollout_arguments import gains_of, require_one_reading, whole_number
+from .step_rule import stepped
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -113,7 +115,7 @@ _REFUSED = ("policy", "noise", "events", "progress", "out")
 
 def rollout_there(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: float, *, method: str, every: int, feedback: Any,
-    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str, effort: str = "clip",
+    external: Any, dynamics: str | None, smoothing: float, drift: str, limits: str | None, effort: str = "clip",
     contact_friction: Any = None, ground_height: Any = None, contact_impulses: Any = None, **settings: Any,
 ) -> DeviceRollout:  # fmt: skip
     """Return trajectories for arrays on a GPU, of CuPy or `ordern.gpu`: see `Robot.rollout`."""
@@ -122,9 +124,10 @@ def rollout_there(
     for name in _REFUSED:
         if settings.get(name) is not None:
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is on a GPU")
-    if limits != "ignore" or drift != "baumgarte":
+    if limits == "bounce" or drift != "baumgarte":
         raise ArgumentError(f"rollout: limits={limits!r}, drift={drift!r} are for NumPy arrays; arguments are on a GPU")
     choice("method", method, TABLEAUS, "rollout")
+    robot, _ = stepped(robot, method, limits, feedback is not None, drift, dynamics)
     gains = gains_of(robot, feedback)
     target = None if feedback is None else feedback[2]
     given = _given(robot, {"q0": q0, "v0": v0, "tau": tau, "external": external, "target": target})
@@ -183,10 +186,11 @@ def _touching(robot: Robot, library: Library, batch: tuple[int, ...], settings: 
 
 def _rolled(robot: Robot, found: Mapping[str, Any], t: AnyArray) -> DeviceRollout:
     """Return the trajectories with what is kept of contacts."""
-    if "pushes" not in found:
+    if "certificate" not in found:
         return DeviceRollout(found["q"], found["v"], t, fastest=fastest(robot))
-    pushes = found["pushes"]
-    impulses = pushes.reshape((*tuple(pushes.shape)[:-1], pushes.shape[-1] // 3, 3))
+    pushes, impulses = found.get("pushes"), None
+    if pushes is not None:
+        impulses = pushes.reshape((*tuple(pushes.shape)[:-1], pushes.shape[-1] // 3, 3))
     return DeviceRollout(found["q"], found["v"], t, impulses, found.get("stops"), found["certificate"], fastest(robot))
 
 
@@ -219,8 +223,12 @@ def steps_there(
     """
     cores = {"q0": 1, "v0": 1, "numbers": 1, "tau": 2, "external": 3, "goal": 2}
     touching = dict.fromkeys(("pushes0", "stops0", "surfaces", "limits"), 1)
-    if robot.contacts is not None and not touching.keys() <= given.keys():
+    fed = "goal" in given, "external" in given
+    certified = certifies(robot, step_requests(robot, tableau(how[0]), how[1], *fed))
+    if certified and not touching.keys() <= given.keys():
         raise ArgumentError(f"rollout of {robot.name!r}, which has contacts: these arrays are not supported on a GPU")
+    read = [x for x in touching if certified and x in given and given[x].shape[-1]]
+    given = {name: x for name, x in given.items() if name not in touching or name in read}
     cores |= touching
     given = {"tau": np.zeros((1, robot.nv)), **given}
     views = dict(zip(given, viewed(library, device, "rollout", given, [cores[x] for x in given]), strict=True))
@@ -239,7 +247,7 @@ def steps_there(
             words[f"{name}_step"] = math.prod(view.shape[view.ndim - cores[name] + 1 :])
     rows, nq = 1 + steps // every, robot.nq
     sizes = {"both": nq + robot.nv} if together else {"q": nq, "v": robot.nv}
-    sizes |= {name: n for name, n in _contact_sizes(robot).items() if n}
+    sizes |= {name: n for name, n in _contact_sizes(robot).items() if n and certified}
     outs = {name: library.empty((*batch, rows, n), dtype, device) for name, n in sizes.items()}
     for name, x in outs.items():
         address = library.view(x, device, "rollout", "out").address

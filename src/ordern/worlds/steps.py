@@ -17,6 +17,7 @@ from ..errors import ArgumentError
 from ..loops.dynamics import BAUMGARTE
 from ..records import dataclass
 from ..simulate.efforts import clipped
+from ..simulate.integrators.native import step_question
 from ..simulate.integrators.numpy_machine import turns_velocities
 from ..simulate.integrators.rk_step import fixed_step
 from ..simulate.integrators.tableaus import TABLEAUS, tableau
@@ -40,9 +41,9 @@ def require_steps(library: str, settings: dict[str, Any]) -> None:
     for name, hint in _REFUSED.items():
         if settings.get(name) is not None:
             raise ArgumentError(f"rollout: {name}= is for NumPy arrays, and an argument is of {library}: {hint}")
-    if settings["limits"] != "ignore":
+    if settings["limits"] == "bounce":
         raise ArgumentError(
-            f"rollout: limits={settings['limits']!r} is for NumPy arrays; rollouts of {library} ignore limits"
+            f"rollout: limits='bounce' is for NumPy arrays; rollouts of {library} have limits='active' or 'ignore'"
         )
     if settings["drift"] != "baumgarte":
         raise ArgumentError(
@@ -98,8 +99,9 @@ class ContactSteps:
         passive = "step_passive_force" if robot.has_step_passive else ""
         force = _total(robot, (q, v), tau, servo, external, passive, self.smoothing, threads)
         impulses, stops = map(self.constant, pushes)
-        given = q, v, force, self.h, drag, robot.lower, robot.upper, impulses, stops, self.surfaces, *fed
-        found = robot.kernel("contact_step", present=present)(*given, threads=threads)
+        contacts = (impulses, stops, self.surfaces) if impulses.shape[-2] else (stops,)
+        given = q, v, force, self.h, drag, robot.lower, robot.upper, *contacts, *fed
+        found = robot.kernel(step_question(robot), present=present)(*given, threads=threads)
         nq, nv = robot.nq, robot.nv
         count = impulses.shape[-2]
         at = nq + nv + 3 * count

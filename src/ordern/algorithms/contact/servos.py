@@ -33,7 +33,7 @@ def damped_sweeps(tree: Tree, q: Joints, qd: Joints, tau: Joints, h: Scalar, dra
     still, unloaded = tree.zeros("motion"), tree.zeros("bodies")
 
     def damped(i: Index) -> Freedoms:
-        return (i.damping + drag[i]) * h
+        return Freedoms((i.damping + drag[i]) * h)
 
     return articulated_sweeps(tree, q, qd, tau, unloaded, still, still, damped, h)
 

@@ -62,7 +62,7 @@ _IMPLICIT = ("forward_dynamics",)
 """Questions whose derivatives come from the equation that defines the answer."""
 _CLOSED = ("closed_dynamics",)
 """Questions about robots with loops, which `loops.derivatives` differentiates likewise."""
-_SOLVED = ("contact_step",)
+_SOLVED = ("contact_step", "joint_step")
 """Questions whose methods hand the equations of their solution to `Tree.root`; see `roots`."""
 _SIMPLE = (0.0, 1.0, -1.0)
 """Numbers that every type of number has exactly, and that simplify a graph."""

@@ -88,7 +88,7 @@ def _planned(
     model: Model, step: Step, work: list[Node], target: Target, arch: str, plan: Plan | None
 ) -> tuple[Plan, Division | None]:
     """Return the plan, chosen if none is given, and the division of the work if warps share it."""
-    if "pushes" in step.state:  # iterations of a solver, for which warps would have to wait each time
+    if "certificate" in step.state:  # iterations of a solver, for which warps would have to wait each time
         require_assembled(step.code, model)
         return plan or repeat_plan(arch), None
     if plan is None:

@@ -18,6 +18,7 @@ from ...model.contacts import CERTIFICATE
 from ...records import dataclass
 from ..pipeline import Request, layout_of
 from ..timeloops.code import varied_form, varied_forms
+from ..timeloops.contact import certifies
 from ..timeloops.machine import is_flat
 from ..trace.layout import Operand
 from ..trace.repeats import RepeatedCode, RepeatingTree, Section, repeats
@@ -81,6 +82,8 @@ def trace_step(model: Model, requests: Mapping[str, Request], step: Callable[[An
     state = tracer.leaves(_Q, model.nq), tracer.leaves(_V, model.nv)
     if "contact" in requests:
         q, v, pushes, stops, certificate = tracer.contact(*state)
+        if not certifies(model, requests):
+            return Step(tracer.inputs(), q, v, [], [], [], tracer.code)
         return Step(tracer.inputs(), q, v, pushes, stops, certificate, tracer.code)
     q, v = map(list, step(tracer, *state))
     return Step(tracer.inputs(), q, v, [], [], [], tracer.code)
@@ -121,7 +124,7 @@ class _Tracer:
             "numbers": _GAINS + 3 * nv,
             "parameters": sum(self._forms.values()),
         }
-        if "contact" in asked:
+        if certifies(self._model, asked):
             rows, stored = contact_sizes(self._model)
             sizes |= {"pushes": rows, "stops": stored - rows, "certificate": len(CERTIFICATE)}
             sizes |= {"surfaces": core_size(self._model, "surfaces"), "limits": 2 * nq}
@@ -164,14 +167,16 @@ class _Tracer:
         limits, drag = self.leaves(_LIMITS, 2 * nq), self._numbers(_GAINS + nv, nv)
         stops: Values = self.leaves(_STOPS, nv) if stored > rows else [0.0] * nv
         force, servo = self._forces(q, v)
-        given = (force, [self._h], drag, limits[:nq], limits[nq:], self.leaves(_PUSHES, rows), stops)
-        surfaces = self.leaves(_SURFACES, core_size(self._model, "surfaces"))
+        contacts: tuple[Values, ...] = (stops,)
+        if rows:
+            contacts = self.leaves(_PUSHES, rows), stops, self.leaves(_SURFACES, core_size(self._model, "surfaces"))
         fed: tuple[Values, ...] = ()
         if "servo" in self._requests["contact"].present:
             fed = servo, self._efforts
         elif servo:
-            given = (_sum(force, servo), *given[1:])
-        found = iter(self._kernel("contact", q, v, *given, surfaces, *fed))
+            force = _sum(force, servo)
+        given = (force, [self._h], drag, limits[:nq], limits[nq:])
+        found = iter(self._kernel("contact", q, v, *given, *contacts, *fed))
         state = [[next(found) for _ in range(n)] for n in (nq, nv, rows, nv)]
         last = self.leaves(_CERTIFICATE, len(CERTIFICATE))
         certificate = [

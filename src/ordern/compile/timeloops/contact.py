@@ -6,10 +6,26 @@ certificate has the largest residual, penetration and leveling, and the sum of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ...model import Model
 from ...model.contacts import CERTIFICATE
+from ..pipeline import Request
 from .machine import Emitter, Numbers, Tile
 
-__all__ = ["ContactStep"]
+__all__ = ["ContactStep", "certifies"]
+
+
+def certifies(model: Model, requests: Mapping[str, Request]) -> bool:
+    """Return True if the kernels of a step solve for impulses or forces, so that its certificate is not zero anyway.
+
+    Steps whose damping and feedback are implicit, and nothing else, are formulas without iterations.
+    """
+    step = requests.get("contact")
+    if step is None:
+        return False
+    touches = model.contacts is not None and bool(model.contacts.pairs)
+    return touches or model.has_stops or bool(model.nc) or "servo" in step.present
 
 
 class ContactStep:
@@ -27,7 +43,8 @@ class ContactStep:
         self.certificate = m.tile(len(CERTIFICATE))
         lower, upper = Tile(self.bounds.at, nq), Tile(self.bounds.at + nq, nq)
         impulses, stops = Tile(self.pushes.at, rows), Tile(self.pushes.at + rows, nv)
-        m.arguments["contact"] = (m.q, m.v, m.force, m.h, m.damping, lower, upper, impulses, stops, self.surfaces)
+        m.arguments["contact"] = (m.q, m.v, m.force, m.h, m.damping, lower, upper)
+        m.arguments["contact"] += (impulses, stops, self.surfaces) if contacts.pairs else (stops,)
         if m.servo.size:
             m.arguments["contact"] += (m.servo, m.effort)
         at = m.results["contact"].at

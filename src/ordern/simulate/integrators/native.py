@@ -46,6 +46,7 @@ __all__ = [
     "Segment",
     "kept",
     "loop_kind",
+    "step_question",
     "step_requests",
     "varied_numbers",
 ]
@@ -123,7 +124,12 @@ def contact_requests(robot: Robot, feedback: bool, external: bool) -> dict[str, 
     used = {"step_passive_force": robot.has_step_passive, "difference": feedback, "external_force": external}
     found = {_PARTS.get(name, name): robot.kernel(name).request for name, is_used in used.items() if is_used}
     present = ("servo", "effort") if feedback and has_efforts(robot) else ()
-    return found | {"contact": robot.kernel("contact_step", present=present).request}
+    return found | {"contact": robot.kernel(step_question(robot), present=present).request}
+
+
+def step_question(robot: Robot) -> str:
+    """Return the question of steps with contacts, or of those with limits and friction of joints alone."""
+    return "contact_step" if robot.contacts is not None and robot.contacts.pairs else "joint_step"
 
 
 def loop_kind(loop: str, method: str, *more: Any) -> list[Any]:

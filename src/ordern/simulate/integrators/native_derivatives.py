@@ -43,6 +43,7 @@ _VARIED = {
     "difference": ("q0", "q1"),
     "external_force": ("q", "external"),
     "contact_step": ("q", "v", "tau", "dt", "drag", "surfaces"),
+    "joint_step": ("q", "v", "tau", "dt", "drag"),
 }
 """The arguments by which the kernels of a step are differentiated."""
 
@@ -50,7 +51,7 @@ _VARIED = {
 def derivative_kernel(robot: Robot, question: str, name: Callable[..., str], servo: bool = False) -> Any:
     """Return the kernel of the derivatives of a question, by the numbers of its arguments and of a varied robot.
 
-    With `servo`, it is `contact_step` with forces of feedback that have limits.
+    With `servo`, it is a step with forces of feedback that have limits.
     """
     options: dict[str, Any] = {"alpha": BAUMGARTE} if question == "stabilised_dynamics" else {}
     more = () if robot.variation is None else (NUMBERS,)

@@ -19,6 +19,7 @@ from ...simulate.divergence import fastest, stayed
 from ...simulate.efforts import effort_limits
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
+from ...simulate.step_rule import stepped
 from ..steps import ContactSteps, Steps, require_steps
 from .external import external_forces
 from .numbers import numbers
@@ -101,6 +102,8 @@ def rollout(
     contact = ContactSettings(*(settings[x] for x in ("contact_friction", "ground_height", "contact_impulses")))
     require_contacts(robot, contact, method, settings["limits"], {"dynamics": dynamics is not None})
     require_steps("JAX", {**settings, "method": method})
+    touches, limits, drift = robot.contacts is not None, settings["limits"], settings["drift"]
+    robot, _ = stepped(robot, method, limits, feedback is not None, drift, dynamics)
     every, hold = whole_number("every", every, 1), whole_number("hold", hold, 1)
     require_arrays(tau)
     _require_positive(dt=dt, smoothing=smoothing)
@@ -156,8 +159,9 @@ def rollout(
     q, v = (jnp.moveaxis(x, 0, -2) for x in found)
     t = dt * every * jnp.arange(count + 1, dtype=dtype)
     most = tuple(fastest(robot).tolist())
-    if robot.contacts is None:
+    if not touches:
         return _states(most)(q, v, t)
+    assert robot.contacts is not None
     impulses = jnp.moveaxis(jnp.concatenate([pushes[0][None], pushed[0]]), 0, -3)[..., : len(robot.contacts.pairs), :]
     told = jnp.moveaxis(jnp.concatenate([worst[None], told]), 0, -2)
     residual, penetration, leveling = (told[..., k] for k in range(_LARGEST))

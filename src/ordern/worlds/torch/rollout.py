@@ -28,15 +28,9 @@ from ...simulate.divergence import fastest, stayed
 from ...simulate.efforts import effort_limits
 from ...simulate.policies import as_policy
 from ...simulate.rolled import Source
-from ...simulate.rollout_arguments import (
-    plan,
-    require_arrays,
-    require_feedback,
-    require_one_reading,
-    whole_number,
-    with_implicit_gains,
-)
-from ...simulate.rollout_derivatives import gradient, sensitivity
+from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
+from ...simulate.rollout_derivatives import gradient, sensitivity, source_of
+from ...simulate.step_rule import stepped
 from ..operators import Input
 from ..steps import ContactSteps, Steps, require_steps
 from .library import call
@@ -339,16 +333,17 @@ class _RolloutOperator(Native):
         from ...simulate.rollout_device import steps_there
 
         named = dict(zip(self.names, tensors, strict=True))
-        if self._limits["limits"] != "ignore" or self._settings["drift"] != "baumgarte":
+        if self._limits["limits"] == "bounce" or self._settings["drift"] != "baumgarte":
             raise ArgumentError("rollout: bounces and projections are for the CPU; the tensors are on a GPU")
         robot, dt = self._owner, float(_one("dt", named.pop("dt").cpu().numpy(), 0))
+        robot = self._stepped(robot, "target" in named)
         if _PARAMETERS in named:
             robot = with_values(robot, named.pop(_PARAMETERS).cpu().double().numpy())
         gains = [named.pop(x).cpu().numpy() if x in named else np.zeros(robot.nv) for x in ("kp", "kd")]
         head, effort = [dt, self._settings["smoothing"], 0.0, 0.0, 1.0], effort_limits(robot, self._settings["effort"])
         given: dict[str, Any] = {"goal" if x == "target" else x: y for x, y in named.items()}
         given["numbers"] = np.concatenate([head, *(_one("gains", x, 1) for x in gains), effort])
-        if self._certified:
+        if robot.contacts is not None:
             return self._touching_there(robot, given, gains, dt)
         how = self._settings["method"], self._settings["dynamics"]
         device = library.device(tensors[0])
@@ -361,10 +356,11 @@ class _RolloutOperator(Native):
 
         kp, kd = (_one("gains", x, 1) for x in gains)
         more: dict[str, Any] = {x: given.get(x) for x in (*_CONTACT, "external", "tau")}
-        more |= {**self._settings, "steps": self._steps, "dt": dt, "every": self._every, "limits": "ignore"}
+        more |= {**self._settings, "steps": self._steps, "dt": dt, "every": self._every, "limits": None}
         more["feedback"] = (kp, kd, given["goal"]) if "goal" in given else None
         run = rollout_there(robot, given["q0"], given["v0"], **more)
-        return torch.cat([run.q, run.v, run.certificate[..., : self._certified]], dim=-1)
+        told = [run.certificate[..., : self._certified]] if self._certified else []
+        return torch.cat([run.q, run.v, *told], dim=-1)
 
     def compute(self, given: Mapping[str, AnyArray], batch: tuple[int, ...], threads: int | None) -> AnyArray:
         """Return the states."""
@@ -386,6 +382,7 @@ class _RolloutOperator(Native):
     def _one_trajectory(self, given: Mapping[str, Tensor]) -> Tensor:
         """Return the states of one trajectory, whose step is a single number."""
         robot = with_values(self._owner, given[_PARAMETERS]) if _PARAMETERS in given else self._owner
+        robot = self._stepped(robot, "target" in given)
         q, v = robot.normalize(given["q0"]), given["v0"]  # derivatives are along motions of joints
         told = v.new_zeros(self._certified)
         take, pushes = self._taker(robot, given, v)
@@ -400,6 +397,11 @@ class _RolloutOperator(Native):
                 kept.append(torch.cat([q, v, told], -1))
                 told = torch.zeros_like(told)
         return torch.stack(kept, -2)
+
+    def _stepped(self, robot: Robot, feedback: bool) -> Robot:
+        """Return the robot whose steps are taken."""
+        how = self._settings
+        return stepped(robot, how["method"], self._limits["limits"], feedback, how["drift"], how["dynamics"])[0]
 
     def _taker(self, robot: Robot, given: Mapping[str, Tensor], v: Tensor) -> tuple[Callable[..., Any], Any]:
         """Return the function that takes a step, and the impulses that the first one begins from."""
@@ -416,9 +418,7 @@ class _RolloutOperator(Native):
 
     def _source(self, given: Mapping[str, AnyArray]) -> Source:
         robot, arguments, more = self._call(given)
-        contact = ContactSettings(*(more.pop(x, None) for x in _CONTACT))
-        p = with_implicit_gains(robot, plan(robot, *arguments, **more))
-        return Source(robot, p, limits=self._limits["limits"], contact=contact)
+        return source_of(robot, arguments, {**more, "limits": self._limits["limits"]})
 
     def rates(
         self, given: Mapping[str, AnyArray], answer: AnyArray, moving: Mapping[str, AnyArray], batch: tuple[int, ...],

@@ -1,0 +1,109 @@
+"""Which step a rollout takes: one rule for robots with and without contacts, and for the arrays of all libraries.
+
+Semi-implicit Euler takes the step of `contact_step`, also for robots without contacts: damping, the gains of feedback
+and gyroscopic torques are implicit, joints stop at their limits, and dry friction holds joints or brakes them. A robot
+without any of these takes the plain step, which is then the same; so does a robot with loops whose free and ball joints
+alone would differ. All other methods have explicit forces, and their joints leave their limits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..algorithms.method_limits import no_loops_with_couplings
+from ..arguments import choice
+from ..errors import ArgumentError
+from ..model.contacts import Contacts, limited_joints, stop_places
+from ..model.variation import with_other_contacts
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+__all__ = ["LIMITS", "stepped", "without_limits"]
+
+LIMITS = ("active", "ignore", "bounce")
+"""The effects of joint limits. Without a choice they are active in steps that can hold them."""
+_EULER = "semi-implicit-euler"
+_LONGEST = 60
+"""Degrees of freedom up to which implicit steps are compiled: they are straight-line code."""
+
+
+def _explicit_reason(robot: Robot, method: str, limits: str | None, drift: str, dynamics: str | None) -> str:
+    """Return why a rollout takes steps with explicit forces; empty if it does not."""
+    if method != _EULER:
+        return f"method={method!r}"
+    if limits == "bounce":
+        return "limits='bounce'"
+    if robot.nc and drift == "project":
+        return "drift='project'"
+    if dynamics is not None:
+        return f"dynamics={dynamics!r}"
+    if robot.contacts is not None:
+        return ""
+    return no_loops_with_couplings(robot) or (f"{robot.nv} degrees of freedom" if robot.nv > _LONGEST else "")
+
+
+def stepped(
+    robot: Robot, method: str, limits: str | None, feedback: bool, drift: str, dynamics: str | None
+) -> tuple[Robot, tuple[str, ...]]:
+    """Return the robot whose steps a rollout takes, and notes on what does not act, or acts explicitly.
+
+    It has contacts if the steps are those of `contact_step`, perhaps none but the limits and the friction of joints.
+    """
+    if limits is not None:
+        choice("limits", limits, LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
+    reason = _explicit_reason(robot, method, limits, drift, dynamics)
+    limited = () if limits == "ignore" else limited_joints(robot)
+    if robot.contacts is not None:
+        if limits in (None, "bounce"):
+            limited = robot.contacts.limited
+        return _with(robot, limited), ()
+    if reason:
+        if limits == "active":
+            raise ArgumentError(
+                f"rollout of {robot.name!r}: limits='active' is not possible in steps with explicit forces ({reason}); "
+                "use method='semi-implicit-euler', or limits='ignore'"
+            )
+        return robot, _notes(robot, reason, limits, feedback, limited)
+    rubs = bool(stop_places(robot, ()))
+    spins = not robot.nc and any(c.type.spins for c in robot.joints)
+    if limited or rubs or feedback or spins or _is_damped(robot):
+        return _with(robot, limited), ()
+    return robot, ()
+
+
+def _with(robot: Robot, limited: tuple[int, ...]) -> Robot:
+    """Return the robot with contacts, or none, and with limits of some joints; it is made once."""
+    known = robot.contacts
+    if known is not None and known.limited == limited:
+        return robot
+    made: dict[tuple[int, ...], Robot] = robot.__dict__.setdefault("_stepped", {})
+    if limited not in made:
+        contacts = Contacts(None, (), limited) if known is None else known.with_limits(limited)
+        made[limited] = type(robot).of(with_other_contacts(robot, contacts))
+    return made[limited]
+
+
+def without_limits(robot: Robot) -> Robot:
+    """Return the robot of the same steps without joint limits; itself if dry friction pushes its joints in any step."""
+    return robot if stop_places(robot, ()) else _with(robot, ())
+
+
+def _is_damped(robot: Robot) -> bool:
+    """Return True if joints have damping, or may have."""
+    varied = robot.variation is not None and robot.variation.varies("damping")
+    return varied or any(x for c in robot.joints for x in c.damping)
+
+
+def _notes(robot: Robot, reason: str, limits: str | None, feedback: bool, limited: tuple[int, ...]) -> tuple[str, ...]:
+    """Return what acts explicitly in these steps, or not at all."""
+    found = []
+    if limited and limits is None:
+        names = ", ".join(repr(robot.joints[k].name) for k in limited[:3])
+        more = f" and {len(limited) - 3} more" if len(limited) > 3 else ""
+        found.append(f"joint limits do not act, because of {reason}: those of {names}{more}")
+    forces = {"damping": _is_damped(robot), "dry friction": bool(stop_places(robot, ())), "feedback": feedback}
+    explicit = [name for name, given in forces.items() if given]
+    if explicit:
+        found.append(f"explicit forces, because of {reason}: {', '.join(explicit)}")
+    return tuple(found)
