@@ -46,14 +46,14 @@ def scene(seed: int, count: int) -> tuple[on.Robot, list[Solid], Any]:
 
 
 def starts(count: int, seed: int) -> tuple[Any, Any]:
-    """Return bodies above each other, far enough apart that nothing overlaps, and fast motions."""
+    """Return bodies above each other, in half of the trajectories so close that they overlap, and fast motions."""
     rng = np.random.default_rng(seed)
-    q = rng.standard_normal((TRAJECTORIES, 7 * count))
+    q, high = rng.standard_normal((TRAJECTORIES, 7 * count)), rng.choice([0.25, 0.6], TRAJECTORIES)
     for k in range(count):
         q[:, 7 * k : 7 * k + 4] /= np.linalg.norm(q[:, 7 * k : 7 * k + 4], axis=1, keepdims=True)
         q[:, 7 * k + 4 : 7 * k + 6] = rng.uniform(-0.15, 0.15, (TRAJECTORIES, 2))
-        q[:, 7 * k + 6] = 0.65 + 0.6 * k
-    return q, rng.standard_normal((TRAJECTORIES, 6 * count))
+        q[:, 7 * k + 6] = 0.05 + high * (k + 1)
+    return q, rng.choice([1.0, 10.0], (TRAJECTORIES, 1)) * rng.standard_normal((TRAJECTORIES, 6 * count))
 
 
 @pytest.mark.campaign

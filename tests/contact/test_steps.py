@@ -127,6 +127,27 @@ def test_the_gap_between_solids(shapes: Any, place: tuple[float, float, float], 
         assert float(robot.contact_step(fast.q, np.zeros(12), dt=1.0).penetration) <= 0.2
 
 
+@pytest.mark.parametrize("shapes", [(("sphere", (0.1,)),) * 2, (("capsule", (0.1, 1.0)), ("sphere", (0.1,)))])
+def test_solids_with_one_center_part(shapes: Any) -> None:
+    """No direction is nearest; any across the capsule is right."""
+    robot = floating(shapes).with_contacts(pairs=[("0", "1")])
+    found = robot.contact_step(robot.neutral(), np.zeros(12), dt=H)
+    assert float(found.penetration) == pytest.approx(0.2)
+    apart = found.v[9:] - found.v[3:6]
+    assert np.linalg.norm(apart) == pytest.approx(1.0)  # the largest speed of pushing apart
+    assert len(shapes[0][1]) == 1 or abs(apart[2]) <= 1e-12
+
+
+def test_capsules_that_cross_part_across_both() -> None:
+    robot = floating([("capsule", (0.1, 1.0))] * 2).with_contacts(pairs=[("0", "1")])
+    q = np.array([1, 0, 0, 0, 0, 0, 0, 0.5**0.5, 0.5**0.5, 0, 0, 0, 0, 0.0])
+    found = robot.contact_step(q, np.zeros(12), dt=H)
+    assert float(found.penetration) == pytest.approx(0.2)
+    np.testing.assert_allclose(np.abs(found.impulses[0]) > 1e-9, [False, False, True])
+    apart = on.rotations.matrix_from_quaternion(q[7:11]) @ found.v[9:] - found.v[3:6]
+    np.testing.assert_allclose(np.abs(apart), [1.0, 0.0, 0.0], atol=1e-9)  # at the largest speed of pushing apart
+
+
 def test_steps_with_and_without_stops_in_one_batch() -> None:
     """A rollout leaves the rows of stops out where no joint needs them; a single step has them always."""
     robot = hopper().with_contacts(on.Ground(0.5), points={"foot": 0.02}, sweeps=60)

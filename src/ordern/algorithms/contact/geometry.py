@@ -35,6 +35,8 @@ from .terrain import surface
 __all__ = ["Patch", "Touch", "patches", "touches"]
 
 _TINY = 1e-30
+_SAME = 1e-20
+"""Points are one where the square of their distance, in m^2, is less."""
 UnitLoads = tuple[tuple[Index, tuple[Force, ...]], ...]
 
 
@@ -240,7 +242,7 @@ def _clamped(x: Scalar, most: float) -> Scalar:
 def _segments(A: Pose, a: Solid, B: Pose, b: Solid) -> tuple[Vector3, Vector3, Scalar]:
     """Return the point between two spheres or capsules, the normal and the gap."""
     (ra, la), (rb, lb) = ((*s.size, 0.0)[:2] for s in (a, b))
-    u, w = (tuple(row[2] for row in pose.rotation) for pose in (A, B))
+    u, w = (transpose(pose.rotation)[2] for pose in (A, B))
     d = subtract(A.position, B.position)
     k, c, f = (dot(u, w), dot(u, d), dot(w, d)) if la or lb else (0.0, 0.0, 0.0)
     s = _clamped((k * f - c) / larger(1.0 - k * k, 1e-9), la / 2.0)
@@ -248,10 +250,27 @@ def _segments(A: Pose, a: Solid, B: Pose, b: Solid) -> tuple[Vector3, Vector3, S
     s = _clamped(k * t - c, la / 2.0)
     there = add(B.position, scale(t, w))
     d = subtract(add(A.position, scale(s, u)), there)
-    distance = sqrt(dot(d, d) + _TINY)
-    n = scale(1.0 / distance, d)
+    square = dot(d, d)
+    distance = sqrt(square + _TINY)
+    over = 1.0 / distance
+    x, y, z = (where_less(square, _SAME, e, over * x) for e, x in zip(_away(u, la, w, lb), d, strict=True))
+    n: Vector3 = (x, y, z)
     gap = distance - (ra + rb)
     return add(there, scale(rb + 0.5 * gap, n)), n, gap
+
+
+def _away(u: Vector3, la: float, w: Vector3, lb: float) -> Vector3:
+    """Return the normal where two segments of these directions and lengths cross: across both."""
+    if not la and not lb:
+        return 0.0, 0.0, 1.0
+    side = completed(u if la else w)[0]
+    if not la or not lb:
+        return side
+    both = cross(u, w)
+    square = dot(both, both)
+    k = 1.0 / sqrt(larger(square, 1e-6))
+    x, y, z = (where_less(square, 1e-6, e, k * c) for e, c in zip(side, both, strict=True))
+    return x, y, z
 
 
 def _sphere_box(c: Vector3, radius: float, B: Pose, sides: tuple[float, ...]) -> tuple[Vector3, Vector3, Scalar]:
