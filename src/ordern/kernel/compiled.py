@@ -29,6 +29,8 @@ __all__ = ["Compiled"]
 
 
 _NS_PER_OPERATION = 0.3
+_NS_PER_BYTE = 0.5
+"""A guess of the time that a byte takes in memory that was never written to."""
 _PIECE_NS = 2e7
 """One call of machine code takes about this long, so that a batch can be interrupted."""
 """A guess of the time of one vector operation, to decide whether threads are worth it."""
@@ -63,7 +65,7 @@ class Compiled(Runner):
         if (
             machine is None
             or not states
-            or _ns(states, machine) > _PIECE_NS
+            or self._lasting(states, machine) > _PIECE_NS
             or (threads is None and _threads_worth(states, machine) > 1)
             or (threads is not None and not (type(threads) is int and threads == 1))
         ):
@@ -146,7 +148,7 @@ class Compiled(Runner):
             if out is None and self._bytes * math.prod(batch) >= FROM_BYTES:
                 out = self._pool.array((*batch, *self.arguments.output), machine.dtype)
         try:
-            if count > 1 or (batch and _ns(math.prod(batch), machine) > _PIECE_NS):
+            if count > 1 or (batch and self._lasting(math.prod(batch), machine) > _PIECE_NS):
                 return self._run_threads(machine, arrays, out, count)
             return machine.run(arrays, out)
         except (ValueError, TypeError) as e:
@@ -205,6 +207,10 @@ class Compiled(Runner):
             return 1  # NumPy copies what overlaps, but only within one call
         return most if wanted is not None else min(cores(), most)
 
+    def _lasting(self, states: int, machine: Machine) -> float:
+        """Return about how long one thread takes for some states, in ns, if results are in new memory."""
+        return _ns(states, machine) + _NS_PER_BYTE * self._bytes * states
+
     def _run_threads(self, machine: Machine, arrays: list[AnyArray], out: AnyArray | None, count: int) -> AnyArray:
         """Cut the longest batch dimension into parts, which threads compute one by one, so that Ctrl-C ends them."""
         self.arguments.require_fit(arrays, out)
@@ -217,7 +223,7 @@ class Compiled(Runner):
         length = batch[axis]
         per = -(-length // count)
         per = -(-per // machine.lanes) * machine.lanes
-        each = _ns(math.prod(batch) // length, machine)
+        each = self._lasting(math.prod(batch) // length, machine)
         fits = max(1, int(_PIECE_NS / max(each, 1e-3)))
         per = min(per, fits // machine.lanes * machine.lanes or fits)
         nested = per * each > 2.0 * _PIECE_NS and sorted(batch)[-2:][0] > 1
