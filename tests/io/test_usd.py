@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from pathlib import Path
 
@@ -442,6 +443,48 @@ def test_faults(tmp_path: Path, parts: tuple[str, ...], message: str) -> None:
     with pytest.raises(ModelError) as e:
         on.load(file)
     assert str(e.value).startswith(f"{file}: {message}")
+
+
+@pytest.mark.parametrize("how", ["references = @{}@</robot>", "payload = @{}@</robot>", "", "variant"])
+def test_files_outside_of_the_root_folder_are_refused(tmp_path: Path, how: str) -> None:
+    (outside := tmp_path / "outside").mkdir()
+    (here := tmp_path / "here").mkdir()
+    stage(outside, body("a"))
+    name = "../outside/robot.usda"
+    file = here / "scene.usda"
+    inside = f'variantSet "v" = {{ "x" {{ over "b" (prepend references = @{name}@</robot>) {{ }} }} }}'
+    file.write_text(
+        f"#usda 1.0\n(subLayers = [@{name}@])\n"
+        if not how
+        else f'#usda 1.0\ndef "robot" (prepend variantSets = "v") {{\n{inside}\n}}\n'.replace("{ ", "{\n").replace(
+            " }", "\n}"
+        )
+        if how == "variant"
+        else f'#usda 1.0\ndef "robot" (prepend {how.format(name)}) {{\n}}\n'
+    )
+    with pytest.raises(ModelError, match=r"outside/robot.usda' leads out of the folder .*root=folder"):
+        on.load(file)
+    if how != "variant":  # which is not chosen, so that nothing is left
+        assert on.load(file, root=tmp_path).base == "a"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_is_no_layer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.usda")
+    (file := tmp_path / "scene.usda").write_text('#usda 1.0\ndef "robot" (prepend references = @./pipe.usda@) {\n}\n')
+    with pytest.raises(ModelError, match=r"'./pipe.usda' is not a regular file"):
+        on.load(file)
+
+
+def test_references_that_double_are_refused(tmp_path: Path) -> None:
+    """40 prims that each refer twice to the next are 2^40 prims."""
+    prims = [
+        f'def "p{k}" {{\ndef "a" (references = </p{k + 1}>) {{\n}}\ndef "b" (references = </p{k + 1}>) {{\n}}\n}}'
+        for k in range(40)
+    ]
+    (file := tmp_path / "scene.usda").write_text("\n".join(["#usda 1.0", *prims, 'def "p40" {\n}\n']))
+    with pytest.raises(ModelError, match="more than 500,000 prims"):
+        on.load(file)
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def _of_document(opened: Source, cut: Sequence[str], root: Folder) -> ModelBuild
 
         if cut:
             raise ModelError("cut: in USD, physics:excludeFromArticulation says which joints close loops", opened.name)
-        return build_usd(opened.name)
+        return build_usd(opened.name, root)
     if isinstance(opened.data, bytes) and opened.suffix not in _SUFFIXES:
         given = f"files that end in {opened.suffix!r}" if opened.suffix else "files without a suffix"
         hint = "; it is given beside a robot: on.load(robot, srdf=file)" if opened.suffix == ".srdf" else ""

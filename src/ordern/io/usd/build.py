@@ -20,6 +20,7 @@ import numpy as np
 from ...joints import Composite, Continuous, Cylindrical, Fixed, Free, Joint, Prismatic, Revolute, Spherical, Universal
 from ...model import Placement
 from ...model.spanning import Edge, carrying
+from ..includes import Folder
 from ..remarks import Remarks
 from ..standing import StandingBuilder
 from .joint import WORLD, UsdJoint, read_joint
@@ -36,9 +37,9 @@ _ON_AXIS = 1e-9
 """Distances between an axis and the origin of a body, in m, that count as zero: places are in single precision."""
 
 
-def build_usd(path: str | os.PathLike[str]) -> StandingBuilder:
-    """Return a robot from a USD file."""
-    stage, remarks, looks = Stage(os.fspath(path)), Remarks(), Remarks()
+def build_usd(path: str | os.PathLike[str], root: Folder = None) -> StandingBuilder:
+    """Return a robot from a USD file, which may include files of the folder `root`."""
+    stage, remarks, looks = Stage(os.fspath(path), root), Remarks(), Remarks()
     prims = [prim for prim in stage.prims if stage.is_body(prim)]
     if not prims:
         why = "the stage has no rigid body: no prim has the PhysicsRigidBodyAPI"

@@ -16,6 +16,8 @@ from ...errors import ModelError
 from ...model import Placement
 from ...records import dataclass
 from ..attributes import from_quaternion
+from ..includes import Folder
+from .layers import require_bounded
 
 __all__ = ["Place", "Stage", "fault_of", "number", "only_target", "quaternion", "schemas", "triple"]
 
@@ -35,13 +37,15 @@ class Place:
 class Stage:
     """An open file with all that it is composed of."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, root: Folder = None) -> None:
         self.path = path
         self.Usd, self.UsdGeom, self.UsdPhysics, self.UsdShade = _modules(path)
+        layers = require_bounded(path, root)  # kept until they are composed
         try:
             self.stage = self.Usd.Stage.Open(path)
         except Exception as e:  # of the library's own type
             raise _fault(str(e), path) from None
+        del layers
         self.cache = self.UsdGeom.XformCache()
         self.length = float(self.UsdGeom.GetStageMetersPerUnit(self.stage))
         """Metres per unit of length."""
