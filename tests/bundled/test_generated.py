@@ -185,3 +185,19 @@ def test_hangs_at_rest() -> None:
     for name in ("yamane-branched-30", "spherical-star-3"):
         robot = on.Robot.of(robots.builder(name).build())
         assert_close(robot.gravity_force(robot.neutral()), np.zeros(robot.nv), ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: on.chain(10**9),
+        lambda: on.tree(60),
+        lambda: on.tree(3, 10**6),
+        lambda: on.tree(10**9, 1),
+        lambda: robots.chain(10**5000),
+        lambda: spherical_star(10**9),
+    ],
+)
+def test_sizes_are_bounded_before_anything_is_made(make: Any) -> None:
+    with pytest.raises(on.ModelError, match=r"at most 200,000|more than 200,000 links"):
+        make()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -182,3 +184,13 @@ def test_positions_that_are_no_numbers_are_not_filtered() -> None:
     log = top.read_log({"t": T, "q": np.tile(top.neutral(), (len(T), 1))})
     with pytest.raises(on.ArgumentError, match="are not plain numbers"):
         log.filtered(20.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+@pytest.mark.parametrize("name", ["log.csv", "log.npz", "log.parquet", "log.mcap", "log.db3", "bag/log.mcap"])
+def test_a_pipe_is_no_log(tmp_path: Path, name: str) -> None:
+    """Its reader would wait for ever."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(on.ModelError, match="not a regular file"):
+        on.load("double-pendulum").read_log(tmp_path / "bag" if "/" in name else tmp_path / name)

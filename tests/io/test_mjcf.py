@@ -532,6 +532,10 @@ class TestTree:
             ),
             ('<composite type="cable"/>', "a composite has 1 points; expected 3 to"),
             (
+                '<composite prefix="c" type="cable" count="1000000000 1 1" size="1"/>',
+                r"composite 'c' has 1e.09 points; expected 3 to 50,000",
+            ),
+            (
                 '<composite prefix="c" type="cable" count="4 2 1"/>',
                 "composite 'c' has count=.4 2 1.; a cable has one line",
             ),

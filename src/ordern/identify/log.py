@@ -20,7 +20,7 @@ from ..arguments import Array, array, choice, positive, real
 from ..declared import explained_methods
 from ..errors import ArgumentError, ModelError
 from ..io.remarks import some
-from ..io.source import MissingFileError, UnreadableError, unreadable
+from ..io.source import MissingFileError, UnreadableError, require_regular, unreadable
 from ..records import dataclass
 from ..simulate.memory import machine_memory
 from ..simulate.results.formats.by_name import KINDS, Table, read_table, table_of
@@ -267,6 +267,8 @@ def _table(robot: Robot, source: Any, topics: Sequence[str] | None) -> Table:
     folder = os.path.isdir(path)
     if not folder and path.endswith((".npz", ".parquet", *_HDF5, *RECORDINGS)) and not os.path.exists(path):
         raise MissingFileError(f"there is no file {path!r}", path)
+    if not folder:
+        require_regular(path)
     if folder or path.endswith(RECORDINGS):
         columns, others = _own(robot, columns_of_recording(path, topics))
         found = _from_arrays(robot, columns, path)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import Array, choice
-from ..io.source import UnreadableError, unreadable
+from ..io.source import UnreadableError, require_regular, unreadable
 from ..records import dataclass
 from ..simulate.results.tables import library
 
@@ -110,6 +110,7 @@ def columns_of_recording(path: str, topics: Sequence[str] | None) -> dict[str, A
     files = _files(Path(path))
     found: dict[str, _Topic] = {}
     for file in files:
+        require_regular(file)
         for name, encoding, t, data in (_mcap if file.suffix == ".mcap" else _db3)(file):
             kinds = (name, str), (encoding, str), (t, int), (data, bytes)
             if not all(isinstance(x, kind) for x, kind in kinds):

@@ -14,7 +14,7 @@ from ..errors import ModelError, OrdernError, close_names
 from ..records import dataclass
 from .xml import MAX_BYTES
 
-__all__ = ["MissingFileError", "Source", "UnreadableError", "inside", "open_source", "unreadable"]
+__all__ = ["MissingFileError", "Source", "UnreadableError", "inside", "open_source", "require_regular", "unreadable"]
 
 _BLANK = "\ufeff \t\r\n"
 
@@ -33,6 +33,16 @@ def unreadable(path: str | os.PathLike[str]) -> Iterator[None]:
     except Exception as e:
         why = str(e).strip().partition("\n")[0][:200] or type(e).__name__
         raise UnreadableError(f"the file cannot be read: {why}", os.fspath(path)) from None
+
+
+def require_regular(path: str | os.PathLike[str]) -> None:
+    """Raise if a file is a pipe or a device: it may have no end, or keep its reader waiting."""
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError):  # the reader reports it
+        return
+    if not stat.S_ISREG(kind):
+        raise UnreadableError("this is not a regular file", os.fspath(path))
 
 
 class MissingFileError(UnreadableError, FileNotFoundError):

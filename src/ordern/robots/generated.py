@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import random_generator, real_number
+from ..arguments import random_generator, real_number, shown
 from ..declared import explained
 from ..errors import ModelError
 from ..joints import Joint, Revolute
@@ -71,7 +71,11 @@ def tree(
     """
     at_least_one(depth, "depth")
     at_least_one(branching, "branching")
-    n = sum(branching**k for k in range(depth))
+    n = 0
+    for k in range(depth):
+        n += branching**k
+        if n > MAX_LINKS:
+            raise ModelError(f"a tree of depth {depth} and branching {branching} has more than {MAX_LINKS:,} links")
     parents = [0, *((k - 2) // branching + 1 for k in range(2, n + 1))]
     tilt = math.pi / 6 if branching > 1 else 0.0
     turns = [2.0 * math.pi * k / branching for k in range(branching)]
@@ -155,7 +159,13 @@ def sizes(what: str, **given: float) -> None:
             raise ModelError(f"{what}: {name} must be a finite number above zero, not {x!r}")
 
 
+MAX_LINKS = 200_000
+"""The most links of a generated robot: they take about a gigabyte."""
+
+
 def at_least_one(x: object, what: str) -> None:
-    """Raise unless x is a whole number from 1 on."""
+    """Raise unless x is a whole number from 1 to `MAX_LINKS`."""
     if not isinstance(x, int) or isinstance(x, bool) or x < 1:
-        raise ModelError(f"{what} must be a whole number from 1 on, not {x!r}")
+        raise ModelError(f"{what} must be a whole number from 1 on, not {shown(x)}")
+    if x > MAX_LINKS:
+        raise ModelError(f"{what} must be at most {MAX_LINKS:,}, not {shown(x)}")

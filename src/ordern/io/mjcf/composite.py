@@ -63,6 +63,8 @@ def _points(composite: Element, what: str) -> Array:
     """Return the points of the line, in single precision, as in MuJoCo."""
     has = composite.attributes
     counts = vector(composite, "count", range(1, 4), what, (1.0,))
+    if counts[0] > MAX_PARTS // 4:
+        raise composite.error(f"{what} has {counts[0]:g} points; expected 3 to {MAX_PARTS // 4:,}")
     if any(x != 1.0 for x in counts[1:]) or counts[0] != int(counts[0]):
         raise composite.error(f'{what} has count="{has["count"]}"; a cable has one line of points: N 1 1')
     if "vertex" in has:
