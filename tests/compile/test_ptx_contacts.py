@@ -14,7 +14,9 @@ from ordern.compile.ptx import ptx_code, ptx_rollout, straight
 from ordern.errors import CompileError
 from ordern.simulate.integrators.native import contact_requests
 from tests.compile.ptx_tools import assemble, rollout_here, run_here
-from tests.contact.robots import block, hopper
+from tests.contact.overlaps import Solid
+from tests.contact.robots import block, floating, hopper
+from tests.contact.test_boxes import BAR, BOX, CUBE, random_positions
 from tests.contact.test_steps import H, arguments
 from tests.tolerances import INVERSION, ROUNDING, SINGLE, assert_close
 
@@ -99,6 +101,14 @@ def test_limits_and_dry_friction_of_joints() -> None:
     q = np.tile([1, 0, 0, 0, 0, 0, 0.4, 0.2, -0.3], (COUNT, 1))
     q[::3, 7:] = 1.499, -1.499
     _same_rollout(robot, q, rng.standard_normal((COUNT, 8)), "float64", {}, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("upper", [CUBE, BAR], ids=["box", "capsule"])
+def test_boxes_that_meet(upper: Solid) -> None:
+    robot = floating([BOX, upper]).with_contacts(pairs=[("0", "1")], sweeps=4)
+    q = random_positions(COUNT, 0.15)
+    _same_rollout(robot, q, np.random.default_rng(0).standard_normal((COUNT, 12)), "float64", {}, {})
 
 
 def test_steps_that_are_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.errors import ModelError
+from ordern.model.json_form import from_plain, to_plain
 from tests.contact.overlaps import Solid, overlap
 from tests.contact.robots import floating
 
@@ -51,6 +53,16 @@ def on_a_fixed_one(lower: Solid, upper: Solid, where: on.Placement) -> on.Robot:
     builder.shape("upper", *upper, role="collision")
     builder.joint("float", on.Free(), "table", "upper")
     return builder.build().with_contacts(pairs=[("upper", "table")], friction=0.6)
+
+
+def test_contacts_of_solids_that_meet_are_whole() -> None:
+    robot = floating([BOX, BAR, CUBE]).with_contacts(pairs=[("0", "1"), ("2", "0"), ("1", "2")])
+    assert [c.part for c in robot.contacts.pairs] == [0, 1, *range(12), 0, 1]  # type: ignore[union-attr]
+    data = to_plain(robot)
+    assert from_plain(data, type(robot)).contacts == robot.contacts
+    del data["contacts"]["pairs"][5]
+    with pytest.raises(ModelError, match=r"contact '2 - 0.1' is of solids that meet at several points"):
+        from_plain(data, type(robot))
 
 
 @pytest.mark.slow

@@ -234,6 +234,18 @@ class Contacts:
         return 3 * (len(self.pairs) + turning.index(k)) if k in turning else -1
 
     @property
+    def lacking(self) -> str:
+        """The name of a contact of solids that meet, unless all their points are there, in order; empty otherwise."""
+        for k, c in enumerate(self.pairs):
+            if c.meets and c.second is not None:
+                count = MEETING[c.first.kind, c.second.kind]
+                first = k - c.part
+                group = self.pairs[max(first, 0) : first + count]
+                if [(x.first, x.second, x.part) for x in group] != [(c.first, c.second, n) for n in range(count)]:
+                    return c.name
+        return ""
+
+    @property
     def digest(self) -> str:
         """All that compiled code depends on, as text."""
         ground = self.ground

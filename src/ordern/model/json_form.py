@@ -284,6 +284,8 @@ def _check(model: Model) -> None:
     for name, solid in solids:
         if not solid.fits:
             raise ModelError(f"contact {name!r} has a solid of the kind {solid.kind!r} with {len(solid.size)} sizes")
+    if lacking := contacts.lacking:
+        raise ModelError(f"contact {lacking!r} is of solids that meet at several points, and not all of them follow it")
     for k in contacts.limited:
         if k == BASE or (model.joints[k].type.nq, model.joints[k].type.nv) != (1, 1):
             raise ModelError(f"a stop is of joint {k}, which has not one coordinate")
