@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .ensembles import keep as keep
     from .errors import ArgumentError as ArgumentError
     from .errors import CompileError as CompileError
+    from .errors import ConvergenceError as ConvergenceError
     from .errors import GpuError as GpuError
     from .errors import InconsistentStateError as InconsistentStateError
     from .errors import LoopError as LoopError
@@ -106,8 +107,8 @@ _WHERE = {
     "counting": "count",
     "ensembles": "Ensemble",
     "errors": (
-        "ArgumentError CompileError GpuError InconsistentStateError LoopError ModelError OrdernError SingularError "
-        "TraceError UnknownNameError"
+        "ArgumentError CompileError ConvergenceError GpuError InconsistentStateError LoopError ModelError OrdernError "
+        "SingularError TraceError UnknownNameError"
     ),
     "grasping": "Grasp grasp",
     "interop.symbolic": "symbolic",

@@ -13,6 +13,7 @@ from typing import Any
 __all__ = [
     "ArgumentError",
     "CompileError",
+    "ConvergenceError",
     "GpuError",
     "InconsistentStateError",
     "LoopError",
@@ -65,6 +66,10 @@ class SingularError(ArgumentError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self), self.rank, self.directions, self.index)
+
+
+class ConvergenceError(OrdernError, ArithmeticError):
+    """An iteration that ended before it reached its tolerance."""
 
 
 class UnknownNameError(OrdernError, LookupError):

@@ -200,7 +200,7 @@ def test_a_missing_package_is_told_before_the_work(tmp_path: Path, monkeypatch: 
 @pytest.mark.slow
 def test_every_method_has_its_accuracy() -> None:
     """Methods are those that are registered, with a number each: those that refuse one robot are shown on another."""
-    text, series = accuracy.tables((2, 3), links=3, ratios=(1.0,), folds=(1.0,))
+    text, series = accuracy.tables((2, 3), links=3, ratios=(1.0,), folds=(1.0,), lights=(1.0,), long=(4,))
     rows = [line.split("|") for line in "\n".join(text.values()).splitlines() if line.startswith("| `")]
     for question in ("forward_dynamics", "inverse_dynamics", "mass_matrix"):
         for m in on.methods(question):

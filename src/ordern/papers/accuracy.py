@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..algorithms import find, methods
+from ..algorithms.forward_dynamics.conjugate_gradient import PRECONDITIONED, solve
 from ..arguments import Array
 from ..errors import OrdernError
 from ..joints import Revolute, Spherical
 from ..loading import chain
 from ..model import core_shape
+from ..residuals import refined, relative
 from ..robot import Robot
 from .costs import own_methods
 from .text import doing, filled, grid, lines, save, table
 
-__all__ = ["errors", "heavy_tip", "page", "tables", "truth"]
+__all__ = ["errors", "heavy_tip", "light_errors", "light_link", "long_chains", "page", "tables", "truth"]
 
 STATES = 3
 
@@ -53,8 +57,11 @@ def errors(
     found = []
     for name in names:
         try:
-            kernel = robot.kernel(question, name, way="interpreted")
-            answer = kernel(*(x.astype(dtype) for x in given))
+            typed = [x.astype(dtype) for x in given]
+            if question == "forward_dynamics" and name in PRECONDITIONED:  # also where it has not converged
+                answer = solve(robot, *typed, precondition=PRECONDITIONED[name]).acceleration
+            else:
+                answer = robot.kernel(question, name, way="interpreted")(*typed)
         except OrdernError:
             found.append(float("nan"))
             continue
@@ -66,10 +73,71 @@ def errors(
 
 def heavy_tip(n: int, ratio: float) -> Robot:
     """Return a chain whose last link weighs `ratio` times as much as the others."""
+    return _weighted(n, n - 1, ratio)
+
+
+def light_link(n: int, ratio: float) -> Robot:
+    """Return a chain whose middle link weighs `ratio` times as much as the others."""
+    return _weighted(n, n // 2, ratio)
+
+
+def _weighted(n: int, at: int, ratio: float) -> Robot:
     robot = chain(n, Revolute, seed=1)
-    last = robot.bodies[-1]
-    heavy = replace(last, mass=last.mass * ratio, inertia=tuple(x * ratio for x in last.inertia))
-    return replace(robot, bodies=(*robot.bodies[:-1], heavy))
+    one = robot.bodies[at]
+    other = replace(one, mass=one.mass * ratio, inertia=tuple(x * ratio for x in one.inertia))
+    return replace(robot, bodies=(*robot.bodies[:at], other, *robot.bodies[at + 1 :]))
+
+
+def light_errors(robot: Robot, names: Sequence[str]) -> list[tuple[float, float, float]]:
+    """Return the median error, residual, and error after one step of refinement of each method."""
+    rng = np.random.default_rng(0)
+    q, v, tau = rng.uniform(-1, 1, (3, STATES, robot.nv)).astype("float32").astype(float)
+    exact = truth(robot, q, v, tau)
+    fall = np.broadcast_to(np.array([0.0, 0.0, 0.0, *robot.gravity]), (STATES, 6))
+    bias = robot.bias_force(q, v)
+    found: list[tuple[float, float, float]] = []
+
+    def off(a: Array) -> float:
+        return float(np.median(np.abs(a - exact).max(axis=-1) / np.abs(exact).max(axis=-1)))
+
+    def left(a: Array) -> Array:
+        return np.asarray(tau - robot.kernel("inverse_dynamics", way="interpreted")(q, v, a))
+
+    for name in names:
+        try:
+            a = robot.kernel("forward_dynamics", name, way="interpreted")(q, v, tau)
+        except OrdernError:
+            found.append((np.nan, np.nan, np.nan))
+            continue
+        with np.errstate(all="ignore"):
+            try:
+                falling = robot.kernel("forward_dynamics", name, present=("base_acceleration",), way="interpreted")
+                again = off(refined(a, left, partial(_solved, falling, q, fall), 1)[0])
+            except OrdernError:  # no moving base, and so no fall
+                again = np.nan
+            found.append((off(a), float(np.median(relative(left(a), tau, bias))), again))
+    return found
+
+
+def _solved(kernel: Any, q: Array, fall: Array, r: Array) -> Array:
+    """Return the accelerations by forces r at rest, in free fall."""
+    return np.asarray(kernel(q, np.zeros_like(r), r, fall))
+
+
+def long_chains(lengths: Sequence[int]) -> str:
+    """Return a table of both methods of conjugate gradients on long chains, with articulated bodies beside them."""
+    rows = []
+    for n in lengths:
+        robot = chain(n, Revolute, seed=1)
+        q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, n)).astype("float32").astype(float)
+        exact = truth(robot, q, v, tau)
+        for name in ("articulated-body", *PRECONDITIONED):
+            found = robot.forward_dynamics_report(q, v, tau, method=name)
+            error = np.abs(found.acceleration - exact).max() / np.abs(exact).max()
+            steps = "" if found.iterations is None else str(int(found.iterations))
+            ended = "" if found.converged is None else "yes" if found.converged else "no, an error"
+            rows.append((str(n), f"`{name}`", f"{error:.1e}", f"{float(found.residual):.1e}", steps, ended))
+    return table(("n", "method", "error", "residual", "steps", "converged"), rows)
 
 
 def page(folder: Path) -> str:
@@ -92,6 +160,8 @@ def tables(
     links: int = 10,
     ratios: Sequence[float] = (1.0, 1e2, 1e4, 1e6),
     folds: Sequence[float] = (1.0, 1e-2, 1e-4, 1e-6),
+    lights: Sequence[float] = (1e-6, 1e-9),
+    long: Sequence[int] = (100, 300, 500),
 ) -> tuple[dict[str, str], dict[str, list[float]]]:
     """Return all tables, each with a row for every method, and the errors in double precision by length."""
     names = _names("forward_dynamics")
@@ -107,6 +177,12 @@ def tables(
     doing("mass ratio")
     heavy = [errors(heavy_tip(links, r), names) for r in ratios]
     text["heavy"] = _table(names, [f"{r:g}" for r in ratios], heavy)
+    doing("light link")
+    light = [light_errors(light_link(links, r), names) for r in lights]
+    head = [f"{r:g}: {what}" for r in lights for what in ("error", "residual", "refined")]
+    text["light"] = _table(names, head, [list(c) for part in light for c in zip(*part, strict=True)])
+    doing("long chains")
+    text["long"] = long_chains(long)
     doing("near a singular position")
     planar = chain(8, Revolute((0.0, 1.0, 0.0)))
     folded = [errors(planar, names, fold=f) for f in folds]

@@ -18,7 +18,8 @@ condition number.
 
 States of a batch are iterated together, each until it has converged. A state that has not converged after `most` steps
 keeps its last iterate, which is finite, and whose error in the norm of M has fallen with every step.
-`Solution.converged` of `solve` reports it; the methods, which use the defaults of `solve`, do not raise.
+`Solution.converged` of `solve` reports it, and so does `Robot.forward_dynamics_report`; the methods, which use the
+defaults of `solve`, raise a `ConvergenceError` where the residual is above 1e-10 (1e-3 in single precision).
 
 The error of qdd is larger than the residual by up to the condition number of M, 1e4 on arms with thirty joints. The
 residual of the iteration goes on falling when rounding has long stopped the error, so a tolerance near the unit of
@@ -40,13 +41,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import ConvergenceError
 from ...records import dataclass
 from ..composed import Array, Ask, model_of
 from ..composed import steps as steps_of
 from ..factors.linear import symmetric_inverse
 from ..registry import algorithm
 
-__all__ = ["Solution", "solve"]
+__all__ = ["PRECONDITIONED", "Solution", "solve"]
+
+PRECONDITIONED = {"conjugate-gradient": False, "conjugate-gradient-preconditioned": True}
+"""The methods, and whether they use a preconditioner."""
+_TOLERANCE = 50.0
+"""The tolerance in units of rounding."""
+_FAR, _FAILED = 1e4, 1e-3
+"""An iteration has failed if its residual is above so many tolerances, 1e-10 in double precision, or this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ def solve(
     states = math.prod(batch)
     T, q = T.reshape(states, nv), np.broadcast_to(q, (*batch, nq)).reshape(states, nq)
     most = 100 + 20 * nv if most is None else most
-    tolerance = 50.0 * _unit(T) if tolerance is None else tolerance
+    tolerance = _TOLERANCE * _unit(T) if tolerance is None else tolerance
     blocks = _diagonal(ask, q, T.dtype) if precondition else []
 
     qdd, r, p = np.zeros_like(T), T.copy(), np.zeros_like(T)
@@ -164,17 +173,34 @@ def _preconditioned(blocks: list[tuple[Array, Array]], r: Array, on: Array) -> A
     return z
 
 
-def _declare(name: str, precondition: bool, paper: str, equations: str) -> None:
+def _require_converged(found: Solution, name: str) -> None:
+    """Raise if the iteration of some state is far from its tolerance; one with NaN or infinity in it has no answer."""
+    limit = min(_FAR * _TOLERANCE * _unit(found.acceleration), _FAILED)
+    failed = np.asarray((found.residual > limit).astype(bool) & (found.residual < math.inf).astype(bool))
+    if failed.any():
+        worst, steps = float(np.max(found.residual[failed])), int(np.max(found.steps[failed]))
+        where = f"{int(failed.sum())} of {failed.size} states" if failed.ndim else "the state"
+        raise ConvergenceError(
+            f"forward_dynamics: {name!r} has not converged in {where} after {steps} steps (residual {worst:.2g}); the "
+            "mass matrix is ill-conditioned. Use 'articulated-body', or `forward_dynamics_report`, which returns the "
+            "last iterate"
+        )
+
+
+def _declare(name: str, paper: str, equations: str) -> None:
+    precondition = PRECONDITIONED[name]
+
     @algorithm("forward_dynamics", name, paper=paper, equations=equations, order="n^2", pieces=True)
     @wraps(solve)
     def method(ask: Ask, *given: Any, **named: Any) -> Array:
-        return solve(ask, *given, **named, precondition=precondition).acceleration
+        found = solve(ask, *given, **named, precondition=precondition)
+        _require_converged(found, name)
+        return found.acceleration
 
 
-_declare("conjugate-gradient", False, "Walker-Orin 1982, method 4, as in Jain 1991", "Jain (22), (30) with Lambda = 1")
+_declare("conjugate-gradient", "Walker-Orin 1982, method 4, as in Jain 1991", "Jain (22), (30) with Lambda = 1")
 _declare(
     "conjugate-gradient-preconditioned",
-    True,
     "Fijany-Scheid 1989, as in Jain 1991",
     "Jain (22), (25), (30) with Lambda = H R H*",
 )
