@@ -129,6 +129,9 @@ class Loop:
             return self._run({**words, **own, "pushes_out": unused[0].ctypes.data} if self.limits else words)
         first, both = self.touching
         n, rows = words["n"], 1 + words["steps"] // words["every"]
+        # a device stores the certificate of the start; here, arrays begin with zeros
+        first_row = self._numbers(words["certificate_out"], (n, len(CERTIFICATE)), (words["certificate_stride"], 1))
+        first_row[...] = 0.0
         parts = [("pushes", slice(0, first)), ("stops", slice(first, both))]
         parts = [(name, part) for name, part in parts if part.stop > part.start]
         start, kept = np.empty((n, both), self.dtype), np.empty((n, rows, both), self.dtype)
@@ -449,7 +452,9 @@ class StandIn:
         self.launched.append((words["n"], stream or 0))
 
         def work() -> int:
-            stored = "qv" if loop.touching is None else ("q", "v", "pushes", "certificate")
+            stored = "qv" if loop.touching is None else ("q", "v", "certificate")
+            if loop.touching is not None and loop.touching[1]:
+                stored = (*stored, "pushes")
             for name in stored:
                 length = (words["n"] - 1) * words[f"{name}_stride"] + words[f"{name}_row"]
                 if not self._on_device(words[f"{name}_out"], length * loop.size) or most < words["n"]:

@@ -13,6 +13,8 @@ import ordern as on
 from ordern import gpu as og
 from ordern.gpu import batches
 from ordern.gpu import rollout as on_device
+from tests.simulate.test_efforts import arm
+from tests.simulate.test_step_rule import finger
 
 from .stand_in import StandIn
 
@@ -50,6 +52,17 @@ def test_feedback_external_forces_and_policies(robot: on.Robot, gpu: StandIn) ->
     same(robot, q, v, None, 12, feedback=(30.0, 2.0, np.zeros(2)), external={robot.bodies[-1].name: np.ones(6)})
     same(robot, q, v, None, 12, policy=lambda q, v: -5.0 * q - v, hold=4, every=2)
     same(robot, q, v, None, 12, feedback=(30.0, 2.0, rng.normal(size=(9, 12, 2))))
+
+
+def test_implicit_steps(gpu: StandIn) -> None:
+    """With effort limits, joint limits, dry friction, and a free base alone."""
+    fed = {"feedback": (60.0, 3.0, np.array([-0.5, 0.4]))}
+    same(arm(False), np.full((9, 2), 0.2), np.zeros(2), None, 12, **fed)
+    for terms in ({}, {"friction": 0.05}):
+        same(finger(**terms), np.full((9, 1), 0.9), np.full(1, 20.0), None, 12)
+    same(finger(), np.full((9, 1), 0.9), np.full(1, 20.0), None, 12, limits="ignore", feedback=(1.0, 2.0, np.zeros(1)))
+    body = on.Builder("body").body("bus", mass=1.0, inertia=(1.0, 2.0, 3.0)).build(floating=True)
+    same(body, body.neutral(), np.ones((9, 6)), None, 12)
 
 
 def test_sets_of_parameters(robot: on.Robot, gpu: StandIn) -> None:

@@ -74,7 +74,7 @@ class DeviceLoop:
         rows = {name: _rows(x, count) for name, x in given.items() if x.shape[-1]}
         timed = {f"{name}_step": given[name].shape[-1] for name in LOADS if name in rows and given[name].shape[1] > 1}
         stored = STORED if touches else STORED[:2]
-        outs = {name: arrays[f"{name}_out"] for name in stored}
+        outs = {name: arrays[f"{name}_out"] for name in stored if arrays[f"{name}_out"].shape[-1]}
         flat = {name: _flat(x) for name, x in outs.items()}
         fixed = {**timed, "steps": steps, "every": every} | {f"{name}_row": x.shape[-1] for name, x in outs.items()}
 
@@ -83,7 +83,7 @@ class DeviceLoop:
             for name, (address, stride) in zip((*rows, *(f"{x}_out" for x in outs)), places, strict=True):
                 words[name] = address
                 words[name.removesuffix("_out") + "_stride"] = stride
-            if touches:  # the impulses of stops are behind those of contacts
+            if "pushes" in outs:  # the impulses of stops are behind those of contacts
                 behind = self._pushes * self.dtype.itemsize
                 ends = ("_out", "_stride", "_row", "0", "0_stride")
                 words |= {f"stops{x}": words[f"pushes{x}"] + behind * (x in ("0", "_out")) for x in ends}
