@@ -113,3 +113,32 @@ def test_compiled_guards_are_the_interpreted_ones(dtype: Any) -> None:
         assert inside[0] == 6 and inside[1] == inside[3] == inside[5] == 1  # what a guard alone needs is part of it
     finally:
         registry._ALGORITHMS.pop(("forward_dynamics", GUARDED))
+
+
+def with_equal_guards(tree: Any, q: Any, qd: Any, tau: Any, external: Any, v0: Any, a0: Any) -> Any:
+    """Return numbers of a guard that is written twice, before a loop that reads them and after it."""
+    x = [sin(0.01 * y) for y in articulated_body(tree, q, qd, tau, external, v0, a0).scalars]
+    here = [sin(q[i][0]) for i, _ in tree.outward()]
+    flag = where_less(0.3, here[0], 1.0, 0.0)
+
+    def started(k: int) -> Any:
+        return tree.when(flag, lambda: [sin(x[0]) + here[1], sin(x[k])], [x[1], x[2]])
+
+    a = tree.repeat(5, lambda y: [0.5 * y[0] + here[1], 0.9 * y[1]], started(1))
+    b = tree.repeat(5, lambda y: [0.7 * y[0] + here[2], 0.8 * y[1]], started(2))
+    out = tree.output("v")
+    for (i, _), number in zip(tree.outward(), (a[0] + b[1], a[1], b[0]), strict=True):
+        out[i] = on.spatial.Freedoms((number,))
+    return out
+
+
+def test_equal_numbers_of_two_guards_are_computed_before_both() -> None:
+    name = "with equal guards"
+    on.algorithm("forward_dynamics", name, sweeps=False, repeats=True, couplings=True)(with_equal_guards)
+    try:
+        robot, rng = on.load("planar-3r"), np.random.default_rng(0)
+        given = [robot.random(rng, (40,)), *rng.standard_normal((2, 40, 3))]
+        expected = robot.kernel("forward_dynamics", name, way="interpreted")(*given)
+        assert_close(robot.kernel("forward_dynamics", name)(*given), expected, ROUNDING)
+    finally:
+        registry._ALGORITHMS.pop(("forward_dynamics", name))

@@ -20,6 +20,7 @@ states of a vector, and the loop ends when those of all states have. The last of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...graph import Graph, Node, Scalar, live, where_less
@@ -196,11 +197,24 @@ class RepeatingTree(ConcreteTree):
             if new is old or (old is None and not (isinstance(new, Node) and new.args and new.index >= known)):
                 found.append(new)  # it does not change, or is known without the guard
                 continue
-            found.append(self.graph.leaf(Guarded(number, len(kept))))
-            kept.append((old, new if old is None else where_less(0.5, flag, new, old)))
+            after = new if old is None else where_less(0.5, flag, new, old)
+            key = loop, after.index if isinstance(after, Node) else -1
+            if old is not None and key in self._chosen:  # another guard before this one has computed it
+                found.append(self._chosen[key])
+                continue
+            leaf = self.graph.leaf(Guarded(number, len(kept)))
+            if old is not None and isinstance(after, Node):
+                self._chosen[key] = leaf
+            found.append(leaf)
+            kept.append((old, after))
         code.guards[number] = Guard(flag, tuple(x for x, _ in kept), tuple(x for _, x in kept))
         code.sections.append(Section(loop))
         return found
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[int, int], Node]:
+        """The numbers of guards, by their loops and by the nodes that compute them: each is computed in one place."""
+        return {}
 
     @property
     def _here(self) -> Section:
