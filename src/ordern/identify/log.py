@@ -21,8 +21,8 @@ from ..declared import explained_methods
 from ..errors import ArgumentError, ModelError
 from ..io.remarks import some
 from ..io.source import MissingFileError, UnreadableError, require_regular, unreadable
+from ..memory import machine_memory
 from ..records import dataclass
-from ..simulate.memory import machine_memory
 from ..simulate.results.formats.by_name import KINDS, Table, read_table, table_of
 from ..simulate.results.formats.rows import Rows
 from ..simulate.results.tables import library

@@ -18,6 +18,7 @@ from ..compile.timeloops.code import ROLLOUT_WORDS
 from ..errors import ArgumentError
 from ..gpu.device import is_gpu
 from ..kernel.place import PLACE
+from ..memory import machine_memory
 from ..screen.progress import Progress, reported, require_progress
 from .constraints.constraints import Constraints
 from .constraints.limits import require_velocity, stops_of
@@ -25,7 +26,6 @@ from .constraints.loop_rows import LoopRows
 from .contact_record import ContactRecord, ContactSettings, require_contacts
 from .divergence import fastest
 from .integrators.native import Closing, FixedLoop
-from .memory import machine_memory
 from .policies import Policy, controlled
 from .rolled import Rollout, Source
 from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains

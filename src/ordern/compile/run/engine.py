@@ -7,10 +7,27 @@ from typing import Any
 
 from ...errors import CompileError
 from ...forking import COMPILING
+from ...memory import free_memory
 from ..emit.target import host
 from .keeper import keeper
 
 __all__ = ["Engine", "compile_object"]
+
+
+_COMPILING, _PER_CHARACTER = 64e6, 12.0
+"""Bytes that LLVM takes: at most so many for one part of a program, whose size is bounded, and for each character."""
+_LOADING, _PER_BYTE = 16e6, 4.0
+"""The same for the loading of an object."""
+
+
+def _require_room(size: float, what: str) -> None:
+    """Raise unless so many bytes are left: LLVM ends the process when it gets no memory."""
+    left = free_memory()
+    if size > left:
+        raise CompileError(
+            f"{what} may take {size / 1e6:.0f} MB, and {left / 1e6:.0f} MB of memory are left for this process: free "
+            'some, raise its limit (`ulimit -v`), or ask for a kernel with way="rolled" or way="interpreted"'
+        )
 
 
 def _machine(level: int = 1) -> Any:
@@ -31,6 +48,7 @@ def compile_object(text: str, level: int = 1) -> bytes:
     """
     import llvmlite.binding as llvm
 
+    _require_room(_COMPILING + _PER_CHARACTER * len(text), "compiling a function")
     try:
         module = llvm.parse_assembly(f'target triple = "{host().triple}"\n{text}')
         module.verify()
@@ -46,6 +64,7 @@ class Engine:
         """Load an object that has these functions."""
         import llvmlite.binding as llvm
 
+        _require_room(_LOADING + _PER_BYTE * len(code), "loading compiled code")
         with COMPILING:
             machine = _machine()
             empty = llvm.parse_assembly(f'target triple = "{host().triple}"')

@@ -13,7 +13,7 @@ import numpy as np
 
 from ....errors import ArgumentError, ModelError
 from ....io.writing import replacing
-from ...memory import machine_memory
+from ....memory import machine_memory
 from .header import Stored, header, restored
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ModelError
+from ....memory import machine_memory
 from ...integrators.dense import Dense
-from ...memory import machine_memory
 from .header import ARRAYS, Stored, parsed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ....errors import ModelError
-from ...memory import machine_memory
+from ....memory import machine_memory
 from ..tables import library, to_arrow
 from .comma import stored
 
