@@ -707,8 +707,9 @@ class Robot(
         q and v have the shapes (..., 1 + steps // every, n): the initial state, and every `every`-th after it. Joint
         forces `tau` are constant, (..., nv), or have a row for each step, (..., steps, nv), held during the step: then
         they have two dimensions more than the states' batch, and a table for all of a batch is tau[None]. The method is
-        "semi-implicit-euler", "rk4", "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The
-        first one steps linear velocities of free and planar joints along fixed axes, as MuJoCo's Euler does. It treats
+        "semi-implicit-euler", "plain-euler" (the same with explicit forces: MuJoCo's Euler without `eulerdamp`), "rk4",
+        "dormand-prince", "cash-karp" or "dormand-prince-8", all with fixed steps. The first one steps linear velocities
+        of free and planar joints along fixed axes, as MuJoCo's Euler does. It treats
         damping, the gains of `feedback` and gyroscopic torques implicitly; joints of one freedom stop at their limits
         (`limits="active"`), and dry friction sticks or slips, exactly: `certificate` of the result tells how exactly,
         and `stop_impulses` has the impulses. `limits="ignore"` lets joints leave their limits. All other methods have

@@ -109,6 +109,15 @@ def test_single_steps(gpu: StandIn) -> None:
     assert len(gpu.launched) >= 3
 
 
+def test_single_steps_without_contacts(gpu: StandIn) -> None:
+    robot, rng = hopper(), np.random.default_rng(0)
+    kernel, nothing = robot.kernel("contact_step"), np.zeros((7, 0, 3))
+    v, tau = rng.standard_normal((2, 7, robot.nv))
+    zero = np.zeros((7, robot.nv))
+    given = robot.random(rng, (7,)), v, tau, np.full(7, H), zero, robot.lower, robot.upper, nothing, zero, nothing
+    np.testing.assert_array_equal(kernel.on("cuda")(*given), kernel(*given))
+
+
 @pytest.mark.slow
 def test_the_checks_on_a_device_pass_here(gpu: StandIn) -> None:
     """`./dev gpu` runs them where there is a GPU."""

@@ -130,3 +130,23 @@ def test_float32_and_varied_parameters() -> None:
     run = many.rollout([0.2], [3.0], steps=50, dt=DT)
     one = finger(damping=10.0).rollout([0.2], [3.0], steps=50, dt=DT)
     assert_close(run.q[1], one.q, METHODS)
+
+
+def test_plain_euler_has_explicit_forces() -> None:
+    robot, q, v = finger(damping=2.0), np.array([0.2]), np.array([3.0])
+    run = robot.rollout(q, v, steps=1, dt=DT, method="plain-euler")
+    after = v + DT * robot.forward_dynamics(q, v, -2.0 * v)
+    assert_close(run.v[1], after, ROUNDING)
+    assert_close(run.q[1], q + DT * after, ROUNDING)
+    assert any("damping" in note for note in run.notes) and any("limits" in note for note in run.notes)
+    with pytest.raises(on.ArgumentError, match="'plain-euler'"):
+        robot.rollout(q, v, steps=1, method="plain-euler", limits="active")
+
+
+@pytest.mark.parametrize("method", ["semi-implicit-euler", "plain-euler"])
+def test_a_free_box_keeps_its_energy_unless_forces_are_explicit(method: str) -> None:
+    box = on.Builder("box", gravity=(0, 0, 0)).body("box", mass=2.0, inertia=(0.3, 0.2, 0.1)).build(floating=True)
+    run = box.rollout(box.neutral(), [6.0, 7.0, 4.0, 1.0, 0.0, 0.0], steps=2500, dt=2e-3, method=method)
+    energy = box.kinetic_energy(run.q, run.v)
+    kept = np.abs(energy / energy[0] - 1.0).max() < 1e-4
+    assert kept == (method == "semi-implicit-euler")

@@ -51,7 +51,7 @@ class Rows:
         if self.one:
             self._flat = self._x.reshape(1, *core)
         elif own == batch and (len(batch) == 1 or x.flags.c_contiguous):
-            self._flat = x.reshape(-1, *core)
+            self._flat = x.reshape(math.prod(own), *core)
 
     def fill(self, into: AnyArray, start: int, stop: int) -> None:
         """Write the rows of some states."""

@@ -123,9 +123,9 @@ def _difference(b: Exact, lower: Exact) -> tuple[Row, ...]:
     return _floats([[x - y for x, y in zip_longest(b, lower, fillvalue=_F(0))]])
 
 
-def _semi_implicit_euler() -> Tableau:
+def _semi_implicit_euler(name: str) -> Tableau:
     """Return v' = v + h a(q, v), then q' from q at v'. It is symplectic if there is no friction."""
-    return Tableau("semi-implicit-euler", 1, (0.0,), ((),), (1.0,), exponential=True)
+    return Tableau(name, 1, (0.0,), ((),), (1.0,), exponential=True)
 
 
 def _rk4() -> Tableau:
@@ -211,9 +211,13 @@ def _quartic(b: Exact, s: Fraction) -> tuple[Row, ...]:
 
 
 TABLEAUS: dict[str, Tableau] = {
-    t.name: t for t in (_semi_implicit_euler(), _rk4(), _dormand_prince(), _cash_karp(), _dormand_prince_8())
+    t.name: t
+    for t in (
+        *map(_semi_implicit_euler, ("semi-implicit-euler", "plain-euler")),
+        *(_rk4(), _dormand_prince(), _cash_karp(), _dormand_prince_8()),
+    )
 }
-"""The methods by the names that `simulate` and `rollout` accept."""
+"""The methods by the names that `simulate` and `rollout` accept. In rollouts, plain Euler keeps forces explicit."""
 
 
 def tableau(name: str) -> Tableau:
