@@ -154,6 +154,7 @@ def test_robots_that_are_loaded_again_compile_nothing() -> None:
         q, v = jnp.zeros(robot.nq), jnp.zeros(robot.nv)
         last = {robot.bodies[-1].name: jnp.ones(6)}
         jax.grad(lambda q: robot.forward_dynamics(q, v, v, last).sum())(q)
+        robot.rollout(q, v, steps=3, external=last)
         robot.forward_dynamics(q, v, v)
         robot.pose(q, robot.frames[-1].name)
         return sum("backend_compile" in event for event in compiled) - before
@@ -166,6 +167,10 @@ def test_robots_that_are_loaded_again_compile_nothing() -> None:
     assert ask(arm()) > 0
     assert ask(arm()) == 0
     assert ask(arm(mass=2.0)) > 0
+    for gain, dt in ((1.0, 1e-3), (2.0, 1e-3), (2.0, 2e-3)):
+        settings = {"steps": 20, "dt": dt, "every": 5, "feedback": (gain, 0.1, np.array([0.5]))}
+        found = arm().rollout(jnp.array([0.3]), jnp.array([0.1]), **settings)
+        np.testing.assert_allclose(found.q, arm().rollout([0.3], [0.1], **settings).q, rtol=1e-5, atol=1e-5)
     for name, x in (("bob", 0.0), ("tip", 0.25)):
         other, push = arm(name=name, x=x), {"end": np.array([0.0, 1.0, 0.0, 2.0, 0.0, 0.0])}
         expected = other.forward_dynamics([0.3], [0.0], [0.0], push), other.pose([0.3], "end")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ...arguments import positive
+from ...compile.run.own_code import own_joints
 from ...errors import ArgumentError
 from ...kernel.arguments import broadcast_named
 from ...model.contacts import CERTIFICATE
@@ -19,6 +22,7 @@ from ...simulate.divergence import fastest, stayed
 from ...simulate.efforts import effort_limits
 from ...simulate.policies import as_policy
 from ...simulate.rollout_arguments import require_arrays, require_feedback, require_one_reading, whole_number
+from ...simulate.run.fingerprint import fingerprint
 from ...simulate.step_rule import stepped
 from ..steps import ContactSteps, Steps, require_steps
 from .external import external_forces
@@ -95,10 +99,65 @@ class ContactRollout:
 
 def rollout(
     robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
+    feedback: Any, external: Any, **settings: Any,
+) -> Any:  # fmt: skip
+    """See `Robot.rollout`.
+
+    A call outside of other functions of JAX would compile its steps anew each time, and JAX would keep all of that. So
+    it is compiled as a whole, once for all equal robots, arrays of the same shapes, and settings.
+    """
+    arrays = {"q0": q0, "v0": v0, "tau": tau, "feedback": feedback, "external": external}
+    key = None if policy is not None else _content(robot, arrays, (steps, dt, *sorted(settings.items())))
+    if key is None:
+        return _rollout(robot, steps=steps, dt=dt, policy=policy, **arrays, **settings)
+    with _LOCK:
+        made = _made.pop(key, None)
+        if made is None:
+            made = jax.jit(lambda given: _rollout(robot, steps=steps, dt=dt, policy=None, **given, **settings))
+        _made[key] = made  # the last one that was used
+        while len(_made) > _MOST_MADE:
+            del _made[next(iter(_made))]
+    return made(arrays)
+
+
+_made: dict[Any, Callable[..., Any]] = {}
+_LOCK, _MOST_MADE = threading.Lock(), 64
+
+
+def _content(robot: Robot, arrays: Mapping[str, Any], settings: tuple[Any, ...]) -> Any:
+    """Return all that a rollout of concrete arrays depends on but for their values; None if it is not plain."""
+    feedback, external = arrays["feedback"], arrays["external"]
+    found = [arrays["q0"], arrays["v0"], *([] if arrays["tau"] is None else [arrays["tau"]])]
+    if feedback is not None:
+        if type(feedback) is not tuple:
+            return None
+        found += [x for x in feedback if type(x) not in (int, float)]
+    if external is not None:
+        found += external.values() if type(external) is dict else [external]
+    joints = own_joints(robot)
+    if robot.variation is not None or joints is None or not all(map(_is_plain, found)):
+        return None
+    names = [robot.name, [b.name for b in robot.bodies], [c.name for c in robot.joints], robot.frames]
+    key = (fingerprint(robot), joints, repr(names), settings, repr(settings))  # 1, 1.0 and True are equal
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _is_plain(x: Any) -> bool:
+    """Return True for an array of real numbers with known values."""
+    if isinstance(x, jax.Array):
+        return not isinstance(x, jax.core.Tracer) and jnp.issubdtype(x.dtype, jnp.floating)
+    return type(x) is np.ndarray and x.dtype.kind == "f"
+
+
+def _rollout(
+    robot: Robot, q0: Any, v0: Any, tau: Any, steps: int | None, dt: Any, *, policy: Callable[..., Any] | None,
     every: int, hold: int, feedback: Any, external: Any, dynamics: str | None, smoothing: float, method: str,
     threads: int | None, effort: str = "clip", **settings: Any,
 ) -> Any:  # fmt: skip
-    """See `Robot.rollout`."""
     contact = ContactSettings(*(settings[x] for x in ("contact_friction", "ground_height", "contact_impulses")))
     require_contacts(robot, contact, method, settings["limits"], {"dynamics": dynamics is not None})
     require_steps("JAX", {**settings, "method": method})
