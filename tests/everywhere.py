@@ -15,7 +15,7 @@ import ordern as on
 from ordern.algorithms.registry import find_question
 from ordern.loops.dynamics import BAUMGARTE
 
-__all__ = ["DT", "KINDS", "SMOOTHING", "TERMS", "Case", "expected", "rates", "rollout"]
+__all__ = ["DT", "KINDS", "SMOOTHING", "TERMS", "Case", "definition", "expected", "rates", "rollout"]
 
 KINDS = ("tree", "mimic", "loop", "sprung loop", "coupling")
 TERMS = ("plain", "feedback", "external", "friction", "damping", "all")
@@ -133,7 +133,7 @@ def rates(case: Case, answer: Any) -> Any:
     return [(x - y) / (2.0 * EPSILON) for x, y in zip(*ends, strict=True)]
 
 
-def _text(robot: on.Robot, question: str, **given: Any) -> Any:
+def definition(robot: on.Robot, question: str, **given: Any) -> Any:
     """Return the answer of the definition, run on plain numbers."""
     names = [p.name for p in find_question(question).inputs if p.name in given]
     options = {"alpha": BAUMGARTE} if question == "stabilised_dynamics" else {}
@@ -143,13 +143,13 @@ def _text(robot: on.Robot, question: str, **given: Any) -> Any:
 def _force(robot: on.Robot, x: dict[str, Any], q: Any, v: Any) -> Any:
     """Return all joint forces at a state, from their definitions; steps with contacts solve for dry friction."""
     own = "passive_force" if robot.contacts is None else "step_passive_force"
-    total = x["tau"] + _text(robot, own, q=q, v=v, smoothing=SMOOTHING)
+    total = x["tau"] + definition(robot, own, q=q, v=v, smoothing=SMOOTHING)
     if robot.loops and robot.contacts is None:
-        total = total + _text(robot, "loop_passive_force", q=q, v=v, smoothing=SMOOTHING)
+        total = total + definition(robot, "loop_passive_force", q=q, v=v, smoothing=SMOOTHING)
     if "kp" in x:
-        total = total + x["kp"] * _text(robot, "difference", q0=q, q1=x["target"]) - x["kd"] * v
+        total = total + x["kp"] * definition(robot, "difference", q0=q, q1=x["target"]) - x["kd"] * v
     if "external" in x:
-        total = total + _text(robot, "external_force", q=q, external=x["external"])
+        total = total + definition(robot, "external_force", q=q, external=x["external"])
     return total
 
 
@@ -163,14 +163,14 @@ def expected(case: Case) -> tuple[Any, Any]:
     question = "stabilised_dynamics" if robot.nc else "forward_dynamics"
 
     def rate(q: Any, v: Any) -> Any:
-        a = _text(robot, question, q=q, v=v, tau=_force(robot, x, q, v))
-        return _text(robot, "position_rate", q=q, v=v), a
+        a = definition(robot, question, q=q, v=v, tau=_force(robot, x, q, v))
+        return definition(robot, "position_rate", q=q, v=v), a
 
     for _ in range(STEPS):
         if case.touching:
             given = {"tau": _force(robot, x, q, v) - (h * x["kp"] * v if "kp" in x else 0.0), "drag": drag}
             bounds = {"lower": robot.lower, "upper": robot.upper, "impulses": pushed[0], "stops": pushed[1]}
-            found = _text(robot, "contact_step", q=q, v=v, dt=h, surfaces=surfaces, **given, **bounds)
+            found = definition(robot, "contact_step", q=q, v=v, dt=h, surfaces=surfaces, **given, **bounds)
             nq, nv = robot.nq, robot.nv
             q, v, impulses, stops, _ = np.split(found, np.cumsum([nq, nv, 3, nv]), axis=-1)
             pushed = impulses.reshape(*found.shape[:-1], 1, 3), stops
@@ -181,5 +181,5 @@ def expected(case: Case) -> tuple[Any, Any]:
         k3 = rate(q + 0.5 * h * k2[0], v + 0.5 * h * k2[1])
         k4 = rate(q + h * k3[0], v + h * k3[1])
         q, v = (y + h / 6.0 * (a + 2.0 * b + 2.0 * c + d) for y, a, b, c, d in zip((q, v), k1, k2, k3, k4, strict=True))
-        q = _text(robot, "normalize", q=q)
+        q = definition(robot, "normalize", q=q)
     return q, v

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ordern as on
-from tests.everywhere import DT, KINDS, SMOOTHING, TERMS, Case, expected, rates, rollout
+from tests.everywhere import DT, KINDS, SMOOTHING, TERMS, Case, definition, expected, rates, rollout
 from tests.gpu.conftest import gpu, install  # noqa: F401
 from tests.tolerances import FINITE_DIFFERENCE, INVERSION, METHODS, SINGLE, assert_close
 
@@ -44,6 +44,11 @@ def scaled(found: Iterable[Any], known: Iterable[Any], allowed: float) -> None:
     size = max(1.0, *(float(np.abs(x).max()) for x in known))
     for x, y in zip(found, known, strict=True):
         assert_close(np.asarray(x) / size, np.asarray(y) / size, allowed)
+
+
+def weighted(weights: Iterable[Any], state: Iterable[Any]) -> Any:
+    """Return the weighted sum of a state."""
+    return sum((w * x).sum() for w, x in zip(weights, state, strict=True))
 
 
 @over(EVERY)
@@ -138,6 +143,37 @@ def test_a_friction_of_contacts_that_varies() -> None:
     assert_close(gradient.contact_friction[0], slope, FINITE_DIFFERENCE)
 
 
+@over(
+    [Case(kind, varied, term="damping") for kind, varied in product(KINDS, (False, True))],
+    [Case("mimic", term="damping")],
+)
+@pytest.mark.parametrize("question", ["forward_dynamics", "inverse_dynamics"])
+def test_dynamics(case: Case, question: str) -> None:
+    """Of first and second order. At a closed state, stabilised accelerations are those of closed loops."""
+    robot, along = case.robot(), case.tangents()
+    names = ["q", "v", "tau" if question == "forward_dynamics" else "a", *(["inertia"] if case.varied else [])]
+    change = {name: along[x] for name, x in zip(names, ("q0", "v0", "tau", "inertia"), strict=False)}
+
+    def at(given: dict[str, Any]) -> tuple[Any, ...]:
+        return given["q0"], given["v0"], given["tau"]
+
+    here = at(case.arguments())
+    closed = robot.nc > 0 and question == "forward_dynamics"
+    known = definition(robot, "stabilised_dynamics" if closed else question, **dict(zip(names, here, strict=False)))
+    found, weights = robot.jvp(question, here, change), np.random.default_rng(0).normal(size=known.shape)
+    scaled([getattr(robot, question)(*here)], [known], INVERSION)
+    scaled([found], rates(case, lambda r, x: (getattr(r, question)(*at(x)),)), FINITE_DIFFERENCE)
+    gradient = robot.vjp(question, here, weights, wrt=names)
+    scaled([weighted((getattr(gradient, x) for x in names), change.values())], [np.sum(weights * found)], METHODS)
+    refused = "depend on each other" if case.kind.endswith("loop") else "not by 'inertia'" if case.varied else ""
+    if closed and refused:
+        with pytest.raises(on.OrdernError, match=f"second derivatives of forward_dynamics.*{refused}"):
+            robot.hvp(question, here, weights, change, wrt=names)
+        return
+    second = rates(case, lambda r, x: tuple(r.vjp(question, at(x), weights, wrt=names)))
+    scaled(robot.hvp(question, here, weights, change, wrt=names), second, FINITE_DIFFERENCE)
+
+
 def test_passive_forces_of_mechanisms_are_those_of_tree_and_loops() -> None:
     """A follower's force counts once in the sum, as in its parts."""
     builder = Case("sprung loop").robot().builder()
@@ -175,11 +211,6 @@ def of_numpy(case: Case) -> tuple[Any, Any, Any]:
     return (q, v), (chart.position_rate(q, dq), dv), (rng.normal(size=q.shape), rng.normal(size=v.shape))
 
 
-def weighted(weights: Iterable[Any], state: Iterable[Any]) -> Any:
-    """Return the weighted sum of a state."""
-    return sum((w * x).sum() for w, x in zip(weights, state, strict=True))
-
-
 @pytest.mark.needs("jax")
 @over(WHOLE, ())
 def test_jax(case: Case) -> None:
@@ -199,6 +230,28 @@ def test_jax(case: Case) -> None:
         gradient = jax.grad(cost)(x)
         total = sum((gradient[name] * dx[name]).sum() for name in x)
     scaled((*values, *along, total), (*known, *moved, weighted(weights, moved)), METHODS)
+
+
+@pytest.mark.slow
+@pytest.mark.needs("jax")
+def test_second_derivatives_of_rollouts_in_jax() -> None:
+    """Products with the Hessian of the state at the end: differences of first derivatives."""
+    import jax
+
+    from tests.worlds.jax_precision import precision
+
+    case, h = Case("sprung loop", touching=True, term="plain"), 1e-5
+    (x, dx), weights = numbers_of(case), of_numpy(case)[2]
+
+    def cost(x: Any) -> Any:
+        return weighted(weights, state_of(case)(x))
+
+    with precision(True):
+        _, second = jax.jvp(jax.grad(cost), (x,), (dx,))
+        found = weighted(second.values(), (dx[name] for name in second))
+        ends = [jax.jvp(cost, ({name: x[name] + s * dx[name] for name in x},), (dx,))[1] for s in (h, -h)]
+    assert abs(found) > 0.1
+    scaled([found], [(ends[0] - ends[1]) / (2.0 * h)], FINITE_DIFFERENCE)
 
 
 @pytest.mark.needs("torch")
