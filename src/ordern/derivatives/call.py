@@ -173,10 +173,7 @@ class Call:
         if empty:
             raise ArgumentError(f"derivatives of {self.asked.name}: {self.robot.name!r} has no numbers of {empty[0]!r}")
         if fields:
-            known: dict[Any, DerivativeMethods] = self.robot.__dict__.setdefault("_by_parameters", {})
-            if fields not in known:
-                known[fields] = all_varied(self.robot, fields)
-            self.robot = known[fields]
+            self.robot = all_varied(self.robot, fields)
 
     def tangent_shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of a tangent of an argument."""

@@ -185,11 +185,16 @@ def varied_robot(robot: M, values: Mapping[str, ArrayLike], mask: Mapping[str, A
 
 
 def all_varied(robot: M, fields: Iterable[str]) -> M:
-    """Return a robot in which all numbers of some fields vary; they keep their values."""
-    earlier = robot.variation
-    known = {} if earlier is None else earlier.full()
-    parts = robot if earlier is None else earlier
-    return varied_robot(robot, {x: known[x] if x in known else own_numbers(parts, (x,))[x] for x in fields}, {})
+    """Return a robot in which all numbers of some fields vary; they keep their values, and the robot keeps the result."""
+    kept: dict[tuple[str, ...], M] = robot.__dict__.setdefault("_by_parameters", {})
+    names = tuple(fields)
+    if names not in kept:
+        earlier = robot.variation
+        known = {} if earlier is None else earlier.full()
+        parts = robot if earlier is None else earlier
+        given = {x: known[x] if x in known else own_numbers(parts, (x,))[x] for x in names}
+        kept[names] = varied_robot(robot, given, {})
+    return kept[names]
 
 
 def wholly_varied(robot: M, fields: Iterable[str]) -> M:

@@ -169,8 +169,8 @@ class Rollout:
         `kd` and `target` (in the tangent), where these were given, and `dt`; `wrt` names some of them. Each belongs to
         one trajectory, and has the shape of the batch: sum those of an argument that trajectories share. A `tau` that
         is constant has one gradient for all steps, a table has one for each. The fields of a robot's parameters that
-        vary are arguments, too, such as `inertia` (..., n, 10), and with contacts `contact_friction` and
-        `ground_height` (..., contacts).
+        vary are arguments, too, such as `inertia` (..., n, 10), with the derivatives by all entries of the field, and
+        with contacts `contact_friction` and `ground_height` (..., contacts).
 
         The steps are taken again, and gone back through, in native code. That takes about three times as long as the
         rollout, and some megabytes per thread.
