@@ -15,7 +15,7 @@ import ordern as on
 from ordern.algorithms.registry import find_question
 from ordern.loops.dynamics import BAUMGARTE
 
-__all__ = ["DT", "KINDS", "SMOOTHING", "TERMS", "Case", "definition", "expected", "rates", "rollout"]
+__all__ = ["DT", "KINDS", "SMOOTHING", "STEPS", "TERMS", "Case", "definition", "expected", "rates", "rollout"]
 
 KINDS = ("tree", "mimic", "loop", "sprung loop", "coupling")
 TERMS = ("plain", "feedback", "external", "friction", "damping", "all")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import ordern as on
-from tests.everywhere import DT, KINDS, SMOOTHING, TERMS, Case, definition, expected, rates, rollout
+from tests.compile.ptx_tools import rollout_here
+from tests.everywhere import DT, KINDS, SMOOTHING, STEPS, TERMS, Case, definition, expected, rates, rollout
 from tests.gpu.conftest import gpu, install  # noqa: F401
 from tests.tolerances import FINITE_DIFFERENCE, INVERSION, METHODS, SINGLE, assert_close
 
@@ -271,3 +272,21 @@ def test_torch(case: Case) -> None:
     total = sum((g * dx[name]).sum() for g, name in zip(gradient, x, strict=True))
     found = (y.detach().numpy() for y in (*values, *along, total))
     scaled(found, (*known, *moved, weighted(weights, moved)), METHODS)
+
+
+@over([x for x in WHOLE if not x.varied], [Case("sprung loop", touching=True)])
+def test_code_for_gpus(case: Case) -> None:
+    """Its text, run on this machine."""
+    robot, given = case.robot(), case.arguments()
+    run, h = rollout(robot, given), given["dt"]
+    damping = given["kd"] + (h * given["kp"] if case.touching else 0.0)
+    rows = {"q0": given["q0"], "v0": given["v0"], "tau": given["tau"][None], "goal": given["target"][None]}
+    rows["external"] = given["external"].reshape(1, -1)
+    if run.contacts is not None:
+        rows |= {"pushes0": np.zeros(run.contacts.pushes.shape[-1]), "limits": np.r_[robot.lower, robot.upper]}
+        rows["surfaces"] = np.r_[given["contact_friction"], 0.0, given["ground_height"]]
+    arrays = {name: np.ascontiguousarray(x[None]) for name, x in rows.items()}
+    effort = np.full(robot.nv, np.inf)
+    arrays["numbers"] = np.r_[h, SMOOTHING, 0.0, 0.0, 1.0, given["kp"], damping, effort]
+    found = rollout_here(robot, "semi-implicit-euler", arrays, STEPS, STEPS)
+    scaled((x[0, -1] for x in found[:2]), ends(run), INVERSION)
