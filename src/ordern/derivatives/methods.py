@@ -120,7 +120,9 @@ class DerivativeMethods(Answering, Model):
         the joint forces tau, which are zero unless given, as the velocity is. With `dt`, the matrices are those of one
         step of `rollout` by `method`, which is "semi-implicit-euler" unless given: x' = A x + B u, exactly. Dampers,
         friction (with its `smoothing`), springs and drag take part, as in rollouts; `external` forces on bodies are
-        constant. Batches broadcast.
+        constant. Batches broadcast. Steps of semi-implicit Euler in which dry friction or a limit holds a joint are
+        differentiated as such: small forces do not move this joint. Other methods, and the matrices without `dt`, have
+        smoothed friction and no limits.
 
         For a robot with loops, x has changes of some freedoms only, which determine all others: those of the joints
         in `independent`, or freedoms that are chosen well. The result's `positions` and `velocities` are their indices,

@@ -5,7 +5,8 @@ forces. Dampers, friction, springs and drag take part, as in rollouts.
 
     continuous    A = [ D  1 ]    B = [   0  ]        D: drift of tangents, zero where axes do not turn
                       [ a_q a_v ]     [ a_tau ]
-    step          the derivatives of `integrators.rk_step.fixed_step`, on a machine that carries derivatives
+    step          the derivatives of `integrators.rk_step.fixed_step`, on a machine that carries derivatives; or
+                  those of the implicit step that rollouts take by `step_rule`
 
 A robot with loops has fewer motions than freedoms. Changes that open loops never arise, and no forces cause them, so
 that they would make (A, B) uncontrollable. So the state has the changes of some freedoms alone, which determine all
@@ -42,6 +43,7 @@ from ..model.checks import require_no_contacts
 from .integrators.rk_step import fixed_step
 from .integrators.tableaus import TABLEAUS, tableau
 from .integrators.tangent_machine import TangentMachine, Varied
+from .step_rule import stepped as step_of
 
 if TYPE_CHECKING:
     from ..arguments import AnyArray
@@ -117,7 +119,9 @@ def linearise(
     for x in robot.loop_table.loops:
         if x.type.timed:
             raise ArgumentError(f"linearise: loop {x.loop.name!r} is driven by time; its motion is not linearised")
-    if not robot.nc and robot.nv <= _MOST and (h is None or tableau(stepped).exponential) and not turning(robot):
+    implicit = h is not None and step_of(robot, stepped, None, False, "baumgarte", None)[0].contacts is not None
+    plain = h is None or (tableau(stepped).exponential and not implicit)
+    if not robot.nc and robot.nv <= _MOST and plain and not turning(robot):
         return _of_arm(robot, q, v, tau, external, smoothing, h)
     if robot.batch_shape:
         settings = {"dt": dt, "method": method, "smoothing": smoothing, "independent": independent}
@@ -133,8 +137,12 @@ def linearise(
     n = int(np.prod(batch))
     q, v, tau = (flat(np.asarray(x, float), batch, n) for x in (q, v, tau))
     loads = None if loads is None else flat(loads, batch, n, 2)
-    full = _Full(robot, q, v, tau, loads, smoothing)
-    A, B, q1, v1 = full.continuous() if h is None else full.step(stepped, h)
+    if implicit:
+        assert h is not None
+        A, B, q1, v1 = _of_rollout(robot, (q, v, tau), loads, smoothing, h)
+    else:
+        full = _Full(robot, q, v, tau, loads, smoothing)
+        A, B, q1, v1 = full.continuous() if h is None else full.step(stepped, h)
     rows, lift = list(range(2 * robot.nv)), np.broadcast_to(np.eye(2 * robot.nv), (n, 2 * robot.nv, 2 * robot.nv))
     if robot.nc:
         rows, lift = _reduced(robot, q, v, batch, independent)
@@ -205,6 +213,20 @@ def _after(
 @lru_cache(maxsize=64)
 def _constants(nv: int) -> tuple[AnyArray, tuple[int, ...]]:
     return np.zeros(nv, np.float32), tuple(range(nv))  # zeros that fit any precision
+
+
+def _of_rollout(
+    robot: Robot, state: tuple[AnyArray, ...], external: AnyArray | None, smoothing: float, h: float
+) -> tuple[AnyArray, ...]:
+    """Return A, B and the states after one implicit step of a rollout, for n states (q, v, tau)."""
+    nv = robot.nv
+    if robot.nc:
+        require_consistent(robot, *state[:2], None, tolerance_of(True, *state[:2]), "linearise")
+    run = robot.rollout(*state, 1, h, external=external, smoothing=smoothing)
+    units = np.eye(3 * nv)[:, None]
+    rates = run.jvp(q0=units[..., :nv], v0=units[..., nv : 2 * nv], tau=units[..., 2 * nv :])
+    d = np.moveaxis(np.concatenate([rates.q[..., -1, :], rates.v[..., -1, :]], axis=-1), 0, -1)
+    return d[..., : 2 * nv], d[..., 2 * nv :], run.q[:, -1], run.v[:, -1]
 
 
 class _Full:
