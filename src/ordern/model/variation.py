@@ -185,7 +185,7 @@ def varied_robot(robot: M, values: Mapping[str, ArrayLike], mask: Mapping[str, A
 
 
 def all_varied(robot: M, fields: Iterable[str]) -> M:
-    """Return a robot in which all numbers of some fields vary; they keep their values, and the robot keeps the result."""
+    """Return a robot in which all numbers of some fields vary; they keep their values. It is made once."""
     kept: dict[tuple[str, ...], M] = robot.__dict__.setdefault("_by_parameters", {})
     names = tuple(fields)
     if names not in kept:
