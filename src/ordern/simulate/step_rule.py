@@ -26,6 +26,8 @@ LIMITS = ("active", "ignore", "bounce")
 _EULER = "semi-implicit-euler"
 _LONGEST = 60
 """Degrees of freedom up to which implicit steps are compiled: they are straight-line code."""
+_SWEEPS = 20
+"""Sweeps of steps without contacts: many joints that stick by dry friction need more than ten; others settle before."""
 
 
 def _explicit_reason(robot: Robot, method: str, limits: str | None, drift: str, dynamics: str | None) -> str:
@@ -79,7 +81,7 @@ def _with(robot: Robot, limited: tuple[int, ...]) -> Robot:
         return robot
     made: dict[tuple[int, ...], Robot] = robot.__dict__.setdefault("_stepped", {})
     if limited not in made:
-        contacts = Contacts(None, (), limited) if known is None else known.with_limits(limited)
+        contacts = Contacts(None, (), limited, _SWEEPS) if known is None else known.with_limits(limited)
         made[limited] = type(robot).of(with_other_contacts(robot, contacts))
     return made[limited]
 
