@@ -1,4 +1,4 @@
-"""Trajectories in batches, all cores: semi-implicit Euler, against MuJoCo's rollout and a loop around Pinocchio.
+"""Trajectories in batches, all cores: plain Euler, against MuJoCo's rollout and a loop around Pinocchio.
 
 MuJoCo gets the same robot as MJCF text, without contacts, limits and other constraints, and its thread pool; its Euler
 is the same semi-implicit one. Pinocchio has a loop in Python around aba and integrate, on fewer trajectories and steps,
@@ -21,6 +21,8 @@ from .peer import Peer, pin
 from .robots import without_passive
 
 BATCH, STEPS, DT = 4096, 1000, 1e-3
+METHOD = "plain-euler"
+"""Limits and implicit damping would be other motions than those of the loop around Pinocchio."""
 AGREEMENT = 1e-6
 """Relative, after a second: trajectories diverge, roundings grow. A mistake in the benchmark would show at once."""
 
@@ -31,11 +33,13 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
     rng = np.random.default_rng(0)
     q0, v0 = machine.random(rng, (batch,)), np.zeros((batch, machine.nv))
     tau = machine.gravity_force(q0) + 0.02 * rng.uniform(-1, 1, (batch, machine.nv))  # else the wrist soon spins
-    found = machine.rollout(q0, v0, tau, steps=steps, dt=DT)
+    found = machine.rollout(q0, v0, tau, steps=steps, dt=DT, method=METHOD)
     contestants: dict[str, Any] = {
-        "ours": lambda: machine.rollout(q0, v0, tau, steps=steps, dt=DT),
-        "ours_every_10": lambda: machine.rollout(q0, v0, tau, steps=steps, dt=DT, every=10),
-        "ours_float32": lambda: machine.rollout(*(x.astype(np.float32) for x in (q0, v0, tau)), steps=steps, dt=DT),
+        "ours": lambda: machine.rollout(q0, v0, tau, steps=steps, dt=DT, method=METHOD),
+        "ours_every_10": lambda: machine.rollout(q0, v0, tau, steps=steps, dt=DT, method=METHOD, every=10),
+        "ours_float32": lambda: machine.rollout(
+            *(x.astype(np.float32) for x in (q0, v0, tau)), steps=steps, dt=DT, method=METHOD
+        ),
     }
     if mujoco:
         run, last = mujoco_run(machine, q0, v0, tau, steps)
@@ -47,7 +51,7 @@ def euler(robot: str, batch: int, steps: int) -> Figures:
     if peer:
         loop = _pinocchio(peer, q0[:some], v0[:some], tau[:some], few)
         ends = loop()
-        ours = machine.rollout(q0[:some], v0[:some], tau[:some], steps=few, dt=DT).q[:, -1]
+        ours = machine.rollout(q0[:some], v0[:some], tau[:some], steps=few, dt=DT, method=METHOD).q[:, -1]
         error = np.abs(ends - peer.positions(ours)).max()
         assert error < AGREEMENT, f"differs from Pinocchio by {error:.1e}"
         contestants["pinocchio"] = loop
