@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ordern as on
+from ordern.simulate.contact_record import Certificate
 from tests.contact.robots import ball, block, hopper
 from tests.contact.test_known_answers import on_slope, slope
 
@@ -138,6 +139,11 @@ def test_a_spinning_box_stops_at_the_known_time() -> None:
     np.testing.assert_allclose(spin[:37], 3.0 * (1.0 - run.t[:37] / stops), atol=2e-3)
     assert np.abs(run.v[38:]).max() <= 1e-9
     assert not run.uncertified.any()
+
+
+def test_steps_of_far_leveled_points_are_flagged() -> None:
+    zero, leveling = np.zeros(3), np.array([0.0, 9e-3, 1.1e-2])
+    assert Certificate(zero, zero, leveling, zero).uncertified.tolist() == [False, False, True]
 
 
 def test_the_certificate_has_the_velocities_of_corners_where_they_are() -> None:

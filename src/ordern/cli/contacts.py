@@ -170,6 +170,7 @@ def contact_series(runs: list[Rollout]) -> dict[str, Any]:
         "contact_forces": [r.contact_forces for r in runs],
         "residual": [r.certificate.residual for r in runs],
         "penetration": [r.certificate.penetration for r in runs],
+        "leveling": [r.certificate.leveling for r in runs],
         "uncertified": [r.uncertified for r in runs],
     }
     return {name: np.concatenate(found) for name, found in pieces.items()}
@@ -189,6 +190,7 @@ def contact_summary(series: dict[str, Any]) -> dict[str, Any]:
         "touching_at_the_end": float(pushes[:, -1].sum(axis=-1).mean()),
         "penetration": float(np.nanmax(series["penetration"], initial=0.0)),
         "residual": float(np.nanmax(series["residual"], initial=0.0)),
+        "leveling": float(np.nanmax(series["leveling"], initial=0.0)),
         "uncertified": float(flagged.mean()) if flagged.size else 0.0,
         "uncertified_trajectories": int(flagged.any(axis=1).sum()),
         "kept_states": int(flagged.size),
@@ -202,9 +204,10 @@ def contact_lines(about: dict[str, Any], every: int) -> list[str]:
     touches = f"{about['touches']:,} touches, " if every == 1 else ""
     each = "" if every == 1 else f", each of {every:,} steps,"
     share = f"{100.0 * about['uncertified']:.3g} % of {about['kept_states']:,} kept states{each} uncertified"
+    worst = f"penetration up to {about['penetration']:.2g} m, residual up to {about['residual']:.2g} m/s"
     return [
         f"  {about['contacts']} contacts: {touches}{about['touching_at_the_end']:.3g} touch at the end on average",
-        f"  penetration up to {about['penetration']:.2g} m, residual up to {about['residual']:.2g} m/s",
+        f"  {worst}, leveling up to {about['leveling']:.2g} m/s",
         f"  {share}, in {about['uncertified_trajectories']:,} trajectories",
     ]
 
