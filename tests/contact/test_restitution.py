@@ -121,6 +121,7 @@ def test_derivatives_where_a_part_is_kept(name: str) -> None:
     assert close.mean() >= 0.9  # others are next to a switch
 
 
+@pytest.mark.slow
 def test_rigid_contact_has_the_same_law() -> None:
     robot, given = kane()
     found = robot.kernel("contact_step")(*given.values())
