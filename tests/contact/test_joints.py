@@ -245,6 +245,7 @@ def four_bar(friction: float, of_loop: float) -> tuple[on.Robot, np.ndarray]:
     return robot.with_contacts(on.Ground(height=-9.0), points=["tip"], sweeps=100), q
 
 
+@pytest.mark.slow
 def test_friction_of_joints_of_a_loop() -> None:
     """Enough friction makes one body of four bars; friction of the joint that closes the loop is smoothed."""
     robot, q = four_bar(50.0, 0.0)
