@@ -1,4 +1,4 @@
-"""A plate: several points of one body on the ground, such as the corners of a foot.
+"""A plate: several points of one body on the ground, such as the corners of a foot, or of two solids that meet.
 
 A body moves with six numbers, u = (velocity of the first point, angular velocity) in the axes of the ground, so that
 four points of a foot, with twelve rows, have a G of rank six at most. Two things follow.
