@@ -122,7 +122,7 @@ class _Problem:
     def excess(self, x: Array) -> float:
         """Return the largest ratio of position, velocity or effort to its limit."""
         q, v, a = self.motion(x)
-        tau = self.robot.inverse_dynamics_regressor(q, v, a) @ self.theta
+        tau = self.robot.inverse_dynamics_regressor(q, v, a, smoothing=0.0) @ self.theta  # the largest friction
         middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
         pairs = ((q - middle, half), (v, self.velocity), (tau, self.effort))
         worst = max(float((np.abs(off) / size).max()) for off, size in pairs)
@@ -201,7 +201,8 @@ def exciting_trajectory(
     for penalty in _PENALTIES:
         x = optimise(problem.value, x, (find, penalty), "L-BFGS-B", jac=True, options={"maxiter": int(steps)}).x
     dense = _problem(robot, np.linspace(0.0, basis.duration, _DENSE), basis, noise, *limits)
-    z = _shrunk(robot, dense, x).reshape(-1, robot.nv)
+    between = (2.0 * np.pi * 2 * harmonics / (_DENSE - 1)) ** 2 / 8.0  # how much higher a peak between two times may be
+    z = _shrunk(robot, dense, x, 1.0 - between).reshape(-1, robot.nv)
     return ExcitingTrajectory(robot, basis, z[0], z[1:])
 
 
@@ -264,20 +265,20 @@ def _start(robot: Robot, problem: _Problem, m: int, middle: ArrayLike | None, rn
     return np.concatenate([centre[None], z * 0.4 * half / swing]).ravel()
 
 
-def _shrunk(robot: Robot, problem: _Problem, x: Array) -> Array:
-    """Return a motion that keeps all limits: the given one, shrunk about its middle where it does not."""
+def _shrunk(robot: Robot, problem: _Problem, x: Array, most: float) -> Array:
+    """Return a motion that uses at most a part of all limits: the given one, shrunk about its middle if need be."""
 
     def part(s: float) -> Array:
         z = x.reshape(-1, robot.nv).copy()
         z[1:] *= s
         return np.asarray(z.ravel())
 
-    if problem.excess(x) <= 1.0:
+    if problem.excess(x) <= most:
         return x
     low, high = 0.0, 1.0
     for _ in range(40):
         between = 0.5 * (low + high)
-        low, high = (between, high) if problem.excess(part(between)) <= 1.0 else (low, between)
+        low, high = (between, high) if problem.excess(part(between)) <= most else (low, between)
     if low < 0.05:
         raise ArgumentError(
             f"exciting_trajectory: no motion of {robot.name!r} about its middle keeps the limits of position, "
