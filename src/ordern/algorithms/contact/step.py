@@ -7,17 +7,18 @@
 
 c takes the gap phi into account: contacts may close it, phi / h, and part of a penetration is pushed apart, at most at
 the speed `fastest_push`. A contact that approaches in the step and has restitution e gets c = e times its normal
-velocity before, as far as this adds no energy: see `restitution`. Points of one body on the ground, and those
-of two boxes or of a capsule and a box, are one `plate` with six rows; so has a contact with torsional or rolling friction. Limits and dry friction of a joint are one row with
-one unknown: see `stops`. Contacts and limits that are too far to be reached in the step are left out: see `candidates`.
-The damping of the joints, and `drag` in addition, is implicit, and so is the gyroscopic torque of free and ball joints
-(`gyroscopic_step`). `servo` are the joint forces of feedback, whose damping is `drag`, within the limits `effort`: see
-`servos`. Loops and mimic joints are eliminated from the problem, and closed again after the step: see `ties`.
+velocity before, as far as this adds no energy: see `restitution`. Points of one body on the ground, and those of two
+boxes or of a capsule and a box, are one `plate` with six rows; so has a contact with torsional or rolling friction.
+Limits and dry friction of a joint are one row with one unknown: see `stops`. Contacts and limits that are too far to be
+reached in the step are left out: see `candidates`. The damping of the joints, and `drag` in addition, is implicit, and
+so is the gyroscopic torque of free and ball joints (`gyroscopic_step`). `servo` are the joint forces of feedback, whose
+damping is `drag`, within the limits `effort`: see `servos`. Loops and mimic joints are eliminated from the problem, and
+closed again after the step: see `ties`.
 
 The certificate tells how exact the step is: the largest `natural_residual` in m/s (joints: rad/s or m/s), the largest
-penetration at its start, by whole solids, or violation of a joint limit at its end, the largest difference of velocities
-of true points from those of a plate (leveling), and the work of all impulses: p times the mean of the velocities before
-and after the step. Where the sweeps have not converged, impulses are scaled down such that their work
+penetration at its start, by whole solids, or violation of a joint limit at its end, the largest difference of
+velocities of true points from those of a plate (leveling), and the work of all impulses: p times the mean of the
+velocities before and after the step. Where the sweeps have not converged, impulses are scaled down such that their work
 is not positive but for the pushing apart.
 
 Reference: J. J. Moreau 1988; Jourdan, Alart and Jean 1998; Jain 1991, Lemma 6.4, for w. Cost: order n m^2 for m rows.
