@@ -202,7 +202,7 @@ def test_an_overlap_at_the_start_is_noted(capsys: Capture) -> None:
         (["simulate", "ball.xml", *RIGID, "--ground", "1", "--points", "ball=-1"], "the radius of 'ball' must be not"),
         (["simulate", "ball.xml", *RIGID, "--method", "radau"], "not for method='radau'"),
         (["simulate", "ball.xml", "--contacts", "rgid"], "did you mean 'rigid'?"),
-        (["rollout", "ball.xml", "--contacts", "--limits", "bounce"], "--limits does not go with --contacts"),
+        (["rollout", "ball.xml", "--contacts", "--limits", "bounce"], "--limits bounce does not go with --contacts"),
         (["rollout", "ball.xml", "--contacts", "--method", "rk4"], "method='rk4' is not supported"),
         (["rollout", "ball.xml", "--plot", "a.png"], "--plot draws contacts: give --contacts, too"),
         (["rollout", "ball.xml", "--target", "neutral"], "give their stiffness and damping, --pd KP KD"),
