@@ -263,6 +263,11 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, np.bool_, float, np.floating)) or not math.isnan(real_number(x))
 
 
+def _is_integer(x: Any) -> bool:
+    counts = isinstance(x, (int, np.integer))
+    return counts and not isinstance(x, np.timedelta64)  # which NumPy derives from its integers
+
+
 def _is_path(x: Any) -> bool:
     return isinstance(x, os.PathLike) and _is_text(os.fspath(x))
 
@@ -270,7 +275,7 @@ def _is_path(x: Any) -> bool:
 _SCALARS: dict[Any, Callable[[Any], bool]] = {
     str: _is_text,
     bool: lambda x: isinstance(x, (bool, np.bool_)) or (isinstance(x, int) and x in (0, 1)),
-    int: lambda x: isinstance(x, (int, np.integer)) and abs(int(x)) <= _LARGEST,
+    int: lambda x: _is_integer(x) and abs(int(x)) <= _LARGEST,
     float: _is_number,
     os.PathLike: _is_path,
 }

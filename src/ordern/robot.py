@@ -595,10 +595,7 @@ class Robot(
                 "`normalize`, which leaves loops as they are"
             )
         closed = self.assemble(q).q
-        if out is None:
-            return closed
-        np.copyto(out, closed)
-        return out
+        return stored("project", closed, out)
 
     def interpolate(self, q0: ArrayLike, q1: ArrayLike, s: ArrayLike) -> Array:
         """Return the position at the part s of the way from q0 to q1 at constant velocity, of shape (..., nq).

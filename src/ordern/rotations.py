@@ -280,7 +280,8 @@ def rotate(R: ArrayLike, x: ArrayLike) -> AnyArray:
 @explained
 def nearest(M: ArrayLike) -> AnyArray:
     """Return the rotation matrices (..., 3, 3) closest to matrices M, in the Frobenius norm."""
-    U, _, Vt = np.linalg.svd(finite(_array(M, (3, 3), "M"), "nearest: M"))  # LAPACK may not end with infinity
+    given = finite(_array(M, (3, 3), "M"), "nearest: M")  # LAPACK may not end with infinity
+    U, _, Vt = np.linalg.svd(given.astype(np.float32) if given.dtype == np.float16 else given)
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     return np.asarray(U @ Vt)
 

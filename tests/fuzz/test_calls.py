@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,9 +82,14 @@ def test_errors_of_a_users_own_functions_come_out_as_they_are() -> None:
         arm.rollout([0, 0], [0, 0], steps=1, policy=policy)
 
 
-def test_a_list_that_contains_itself_is_no_seed() -> None:
-    """NumPy's generators crashed the interpreter."""
-    own: list[object] = []
+def test_a_list_that_contains_itself() -> None:
+    """As a seed it crashed the interpreter, in NumPy's generators; elsewhere it was a RecursionError."""
+    arm = on.load("double-pendulum")
+    own: list[Any] = []
     own.append(own)
     with pytest.raises(on.ArgumentError, match="rng must be"):
-        on.load("double-pendulum").random(own)  # type: ignore[arg-type]
+        arm.random(own)
+    with pytest.raises(on.ArgumentError):
+        arm.derivatives.actuation(own)
+    with pytest.raises(on.ArgumentError, match="more than 64 dimensions"):
+        arm.mass_matrix(own)

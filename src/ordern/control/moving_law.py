@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algorithms.derivatives.coordinates import push_name
 from ..algorithms.registry import find_question
-from ..arguments import Array
+from ..arguments import Array, array
 from ..errors import ArgumentError
 from .trajectory import Motion
 
@@ -126,9 +126,11 @@ def law_jacobian(controller: Written, t: float, q: Array, v: Array) -> tuple[Arr
             f"the derivatives of {name} are for trees whose positions are plain numbers, but {robot.name!r} has loops, "
             "or joints that rotate in space"
         )
+    sizes = (None, None) if robot is None else (robot.nq, robot.nv)
+    q, v = array(q, sizes[:1], "jacobian: q", nonfinite=True), array(v, sizes[1:], "jacobian: v", nonfinite=True)
     nq, nv = len(q), len(v)
     unit = np.eye(nq + nv)
-    moving = Moved(np.asarray(q, float), unit[:, :nq]), Moved(np.asarray(v, float), unit[:, nq:])
+    moving = Moved(q, unit[:, :nq]), Moved(v, unit[:, nq:])
     found = _lifted(controller._law(MovingLaw(t), *moving))
     rates = np.broadcast_to(found.rates, (nq + nv, nv)).T
     return rates[:, :nq], rates[:, nq:]

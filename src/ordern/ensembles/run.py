@@ -156,7 +156,7 @@ class _Runner:
             self._take(report)
             self._merge(count)
             each = report.seconds / max(1, len(report.blocks))
-            self._blocks_per_shard = max(1, min(_MOST_BLOCKS, int(self._seconds / max(each, 1e-6))))
+            self._blocks_per_shard = max(1, int(min(_MOST_BLOCKS, self._seconds / max(each, 1e-6))))
             self._tell(self._members(), len(self._failures), self._engine.workers())
 
     def _shards(self, left: NDArray[np.int64]) -> Iterator[Shard]:

@@ -96,6 +96,7 @@ def require_fitting(state: GraspState, tolerance: float | None, what: str, movin
     with np.errstate(all="ignore"):
         gap = _gaps(state)
         slip = _slips(state) if moving else None
+        tolerance = np.float64(tolerance)  # whose square may be infinite
         if (gap if slip is None else gap + slip).max(initial=0.0) <= tolerance**2:
             return  # the reference of velocities is at least 1
         slip = np.zeros_like(gap) if slip is None else slip / _speeds(state)

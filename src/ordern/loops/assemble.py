@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.closed_loop.equations import flat
-from ..arguments import random_generator
+from ..arguments import random_generator, real
 from ..declared import explained_methods
 from ..errors import ArgumentError, LoopError
 from ..joints import Revolute, Universal
@@ -178,6 +178,7 @@ def close(robot: Robot, q: Array, t: Any = 0.0, steps: int = 10, tolerance: floa
 
     This keeps a simulation on its manifold: from nearby, two steps are enough.
     """
+    t = t if isinstance(t, float) else real(t, "close: t")
     solver = _Solver(robot, np.zeros(robot.nv, bool), np.ones(robot.nv), t, False, tolerance)
     solver.damping = 1e-14
     found = solver.solve(q, steps)

@@ -33,18 +33,21 @@ _MODULES = {"JAX": "jax", "PyTorch": "torch", "CuPy": "device", "ordern.gpu": "d
 """The names of their modules here."""
 _NUMBERS, _NESTED = frozenset({int, float, bool}), frozenset({list, tuple, dict})
 
+_DEEPEST = 64
+"""Arrays are looked for in so many lists within each other; NumPy's arrays have as many dimensions at most."""
+
 
 def library_of(x: Any) -> str | None:
     """Return the library of an array, or of the first array in a list or dictionary; None for NumPy and all else."""
     return next(_libraries(x), None)
 
 
-def _libraries(x: Any) -> Iterator[str]:
-    """Yield the libraries of an array, or of all arrays in a list or dictionary."""
+def _libraries(x: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the libraries of an array, or of all arrays in a list or dictionary, which may contain itself."""
     if isinstance(x, (list, tuple, Mapping)):
         parts = x.values() if isinstance(x, Mapping) else x
-        if not _NUMBERS.issuperset(map(type, parts)):
-            yield from chain.from_iterable(map(_libraries, parts))
+        if depth < _DEEPEST and not _NUMBERS.issuperset(map(type, parts)):
+            yield from chain.from_iterable(_libraries(part, depth + 1) for part in parts)
         return
     kind: Any = type(x)
     found = _of_type(kind)
