@@ -122,7 +122,7 @@ def test_steps_that_are_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow
 @pytest.mark.needs("nvidia.cuda_nvcc")
-@pytest.mark.parametrize(("dtype", "spilled", "size"), [("float32", 2200, 165_000), ("float64", 7500, 240_000)])
+@pytest.mark.parametrize(("dtype", "spilled", "size"), [("float32", 2200, 167_000), ("float64", 7500, 240_000)])
 def test_registers_of_a_walking_robot(tmp_path: Path, dtype: str, spilled: int, size: int) -> None:
     robot = on.load("quadruped").with_contacts(on.Ground(0.8), points=FEET, sweeps=5)
     step = ptx_code(robot.kernel("contact_step").request, dtype)

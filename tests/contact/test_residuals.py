@@ -55,6 +55,17 @@ def rows(robot: on.Robot, q: Any) -> tuple[Any, Any]:
     return np.concatenate(found), np.array(gaps)
 
 
+def gyroscopic(M: Any, bias: Any, v: Any, h: float) -> Any:
+    """Return the torque on a free base by which Kahan's method differs from the torque at the start of a step.
+
+    The joints give way, so that the base feels the inverse of a part of M^-1.
+    """
+    inverse = np.linalg.inv(M)
+    S, w, dw = np.linalg.inv(inverse[:3, :3]), v[:3], -(inverse @ bias)[:3]
+    J = np.column_stack([np.cross(w, S @ e) + np.cross(e, S @ w) for e in np.eye(3)])
+    return np.concatenate([0.5 * h * J @ np.linalg.solve(S + 0.5 * h * J, S @ dw), np.zeros(len(v) - 3)])
+
+
 def residuals(robot: on.Robot, run: on.Rollout, dt: float, mu: float) -> Residuals:
     """Return the largest residuals of all steps."""
     worst = dict.fromkeys(("motion", "gap", "impulse", "signorini", "cone", "dissipation"), 0.0)
@@ -69,7 +80,8 @@ def residuals(robot: on.Robot, run: on.Rollout, dt: float, mu: float) -> Residua
         damped = np.diag([dt * d for c in robot.joints for d in c.damping])
         J, gaps = rows(robot, q)
         rate = (after - v) / dt - turning
-        motion = M @ rate + damped @ rate + bias + damped @ v / dt - J.T @ p.ravel() / dt
+        free = bias + damped @ v / dt
+        motion = (M + damped) @ rate + free - J.T @ p.ravel() / dt + gyroscopic(M + damped, free, v, dt)
         u = (J @ after).reshape(-1, 3)
         N, speed = u[:, 2] + gaps / dt, np.hypot(u[:, 0], u[:, 1])
         push, friction = p[:, 2], np.hypot(p[:, 0], p[:, 1])

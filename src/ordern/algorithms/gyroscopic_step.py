@@ -39,9 +39,9 @@ def gyroscopic_step(joint: Joint, D: Factor, w: Spin, dw: Vector3 | None, h: Sca
     """
     if not joint.spins:
         return Freedoms((0.0,) * joint.nv)
-    units = [tuple(1.0 if k == axis else 0.0 for k in range(joint.nv)) for axis in range(3)]
-    Z = [D.solve(unit) for unit in units]
-    S = _inverse(*((x[0], x[1], x[2]) for x in Z))
+    Z = [D.solve(tuple(1.0 if k == axis else 0.0 for k in range(joint.nv))) for axis in range(3)]
+    x, y, z = ((Z[0][k], Z[1][k], Z[2][k]) for k in range(3))
+    S = _inverse((x[0], x[1], x[2]), (x[1], y[1], y[2]), (x[2], y[2], z[2]))
     momentum, half = _times(S, w.w), 0.5 * h
 
     def torque(dw: Vector3) -> Vector3:
@@ -50,7 +50,8 @@ def gyroscopic_step(joint: Joint, D: Factor, w: Spin, dw: Vector3 | None, h: Sca
     e: Columns = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     x, y, z = (add(column, torque(unit)) for column, unit in zip(S, e, strict=True))
     start = cross(momentum, w.w) if dw is None else _times(S, dw)
-    t = torque(_times(_inverse(x, y, z), start))
+    a, b, c = cross(y, z), cross(z, x), cross(x, y)
+    t = torque(scale(1.0 / dot(x, a), (dot(a, start), dot(b, start), dot(c, start))))
     return Freedoms(0.0 - (t[0] * p + t[1] * q + t[2] * r) for p, q, r in zip(*Z, strict=True))
 
 
@@ -60,8 +61,9 @@ def _times(A: Columns, x: Vector3) -> Vector3:
 
 
 def _inverse(x: Vector3, y: Vector3, z: Vector3) -> Columns:
-    """Return the columns of the inverse of a matrix with the columns x, y and z."""
-    a, b, c = cross(y, z), cross(z, x), cross(x, y)
+    """Return the columns of the inverse of a symmetric matrix with the columns x, y and z."""
+    a = cross(y, z)
     k = 1.0 / dot(x, a)
-    a, b, c = scale(k, a), scale(k, b), scale(k, c)
-    return (a[0], b[0], c[0]), (a[1], b[1], c[1]), (a[2], b[2], c[2])
+    d, e, f = z[2] * x[0] - z[0] * x[2], y[0] * x[2] - y[2] * x[0], x[0] * y[1] - x[1] * y[0]
+    a = scale(k, a)
+    return a, (a[1], k * d, k * e), (a[2], k * e, k * f)
