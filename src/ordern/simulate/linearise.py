@@ -219,10 +219,10 @@ def _of_rollout(
     robot: Robot, state: tuple[AnyArray, ...], external: AnyArray | None, smoothing: float, h: float
 ) -> tuple[AnyArray, ...]:
     """Return A, B and the states after one implicit step of a rollout, for n states (q, v, tau)."""
-    nv = robot.nv
+    (q, v, tau), nv = state, robot.nv
     if robot.nc:
-        require_consistent(robot, *state[:2], None, tolerance_of(True, *state[:2]), "linearise")
-    run = robot.rollout(*state, 1, h, external=external, smoothing=smoothing)
+        require_consistent(robot, q, v, None, tolerance_of(True, q, v), "linearise")
+    run = robot.rollout(q, v, tau, 1, h, external=external, smoothing=smoothing)
     units = np.eye(3 * nv)[:, None]
     rates = run.jvp(q0=units[..., :nv], v0=units[..., nv : 2 * nv], tau=units[..., 2 * nv :])
     d = np.moveaxis(np.concatenate([rates.q[..., -1, :], rates.v[..., -1, :]], axis=-1), 0, -1)
