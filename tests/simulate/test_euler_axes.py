@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 BOX = np.diag([0.02, 0.05, 0.04])
 H = 4e-3
 EXPLICIT = {"dynamics": "articulated-body"}
-"""Makes rollouts take the plain step, without implicit gyroscopic torques: that of `simulate`, and of MuJoCo's Euler."""
+"""Makes rollouts take the plain step, without implicit gyroscopic torques: as in `simulate` and MuJoCo's Euler."""
 
 
 def thrown(com: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> on.Robot:

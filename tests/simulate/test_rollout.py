@@ -32,6 +32,10 @@ ROBOTS = {
 }  # fmt: skip
 
 
+EXPLICIT = {"dynamics": "articulated-body"}
+"""Makes rollouts take steps with explicit forces, as those that they are compared with."""
+
+
 class Equations:
     """A robot under constant forces."""
 
@@ -60,7 +64,7 @@ def test_as_step_by_step(name, method) -> None:
     robot, steps, dt = ROBOTS[name], 12, 2e-3
     q, v, _ = random_state(robot, 3, (5,))
     tau = np.random.default_rng(0).normal(size=(5, steps, robot.nv))
-    found = robot.rollout(q, v, tau, dt=dt, method=method)
+    found = robot.rollout(q, v, tau, dt=dt, method=method, **EXPLICIT)
     for k in range(5):
         wanted = stepped(robot, q[k], v[k], tau[k], steps, dt, method)
         assert_close(found.q[k], wanted[0], METHODS)
@@ -75,7 +79,7 @@ def test_as_mujoco() -> None:
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT) | int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
     data = mujoco.MjData(model)
     q, v, tau = random_state(arm, 1, (4,))
-    found = arm.rollout(q, v, tau, steps=200, dt=1e-3, every=50)
+    found = arm.rollout(q, v, tau, steps=200, dt=1e-3, every=50, **EXPLICIT)
     for k in range(4):
         mujoco.mj_resetData(model, data)
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q[k], v[k], tau[k]
@@ -107,7 +111,7 @@ def test_rolled(method, monkeypatch) -> None:
     monkeypatch.setattr(program, "UNROLL_LIMIT", 0)
     loop = FixedLoop.of(robot, method, "articulated-body", "float64", False)
     assert {"dynamics", "passive", "rate", "normalize"} <= set(loop.rolled)
-    found = robot.rollout(q, v, steps=5, dt=1e-3, method=method)
+    found = robot.rollout(q, v, steps=5, dt=1e-3, method=method, **EXPLICIT)
     zero = np.zeros((5, robot.nv))
     for k in range(3):
         wanted = stepped(robot, q[k], v[k], zero, 5, 1e-3, method)
@@ -135,7 +139,7 @@ def test_feedback() -> None:
     q, v, tau = random_state(robot, 2, (3,))
     target = robot.random(np.random.default_rng(5), (steps,))
     kp, kd = np.linspace(1.0, 5.0, robot.nv), 0.3
-    found = robot.rollout(q, v, tau, steps=steps, dt=dt, feedback=(kp, kd, target[None]))
+    found = robot.rollout(q, v, tau, steps=steps, dt=dt, feedback=(kp, kd, target[None]), **EXPLICIT)
     for k in range(steps):
         force = tau + kp * robot.difference(q, target[k]) - kd * v + robot.passive_force(q, v)
         v = v + dt * robot.forward_dynamics(q, v, force)
