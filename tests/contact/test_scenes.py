@@ -75,3 +75,11 @@ def test_static_shapes_that_cannot_touch_are_named() -> None:
         with pytest.raises(ArgumentError, match=r"shape 'vase' is an ellipsoid, which cannot touch .*scene=False"):
             robot.with_contacts(**given)  # type: ignore[arg-type]
     assert names(robot.with_contacts(scene=False)) == ["ball"]
+
+
+def test_a_free_body_touches_the_table_of_a_scene_without_rules() -> None:
+    scene = on.Builder("room").body("table").body("ball", mass=1.0, inertia=(0.004, 0.004, 0.004))
+    scene.shape("table", "box", (1.0, 1.0, 0.1), role="collision").shape("ball", "sphere", (0.1,), role="collision")
+    robot = scene.joint("free", on.Free(), "table", "ball").build().with_contacts(on.Ground(height=-1.0))
+    run = robot.rollout([1, 0, 0, 0, 0, 0, 0.2], np.zeros(6), steps=500, dt=2e-3)
+    assert run.q[-1, 6] == pytest.approx(0.15, abs=1e-6)

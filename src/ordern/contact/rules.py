@@ -16,9 +16,9 @@ __all__ = ["FileRules"]
 class FileRules:
     """The rules of a model's file: MuJoCo's, where it is an MJCF file.
 
-    Shapes touch if the bits of one agree with those of the other, no <exclude> names their links, and no joint connects
-    their bodies. Bodies without mass and shapes, which stand between two joints, do not count. In MJCF, bodies on the
-    world touch what is fixed to it. Shapes of a <pair> touch in any case.
+    Shapes touch if the bits of one agree with those of the other, no <exclude> names their links, and no joint with
+    fewer than six degrees of freedom connects their bodies. Bodies without mass and shapes, which stand between two
+    joints, do not count. In MJCF, bodies on the world touch what is fixed to it. Shapes of a <pair> touch in any case.
     """
 
     def __init__(self, model: Model) -> None:
@@ -27,8 +27,11 @@ class FileRules:
         self._pairs = {frozenset([pair.first, pair.second]): pair for pair in rules.pairs}
         self._neighbours, self._on_world = rules.neighbours, model.contact_rules is not None
         has_shape = {shape.body for shape in model.shapes}
-        self._parents: list[int] = []
+        self._parents: list[int | None] = []
         for c in model.joints:
+            if c.type.nv == 6:
+                self._parents.append(None)
+                continue
             parent = c.parent
             while parent != BASE and not model.bodies[parent].mass and parent not in has_shape:
                 parent = model.joints[parent].parent
