@@ -372,7 +372,7 @@ class TestPolicies:
             ({"noise": 0.1}, 'noise is a dictionary, noise={"q": 1e-3'),
             ({"noise": {"a": 0.1}}, "'a'.*q, v, tau"),
             ({"noise": {"tau": -1.0}}, "noise of 'tau' must not be below zero"),
-            ({"noise": {"tau": 1.0}, "seed": "x"}, "`seed` must be a whole number"),
+            ({"noise": {"tau": 1.0}, "seed": "x"}, "seed must be a NumPy Generator, a seed that is a whole number"),
             ({"hold": 0}, "`hold` must be a whole number from 1 on"),
         ],
     )

@@ -119,10 +119,12 @@ def linearise(
     for x in robot.loop_table.loops:
         if x.type.timed:
             raise ArgumentError(f"linearise: loop {x.loop.name!r} is driven by time; its motion is not linearised")
-    implicit = h is not None and step_of(robot, stepped, None, False, "baumgarte", None)[0].contacts is not None
-    plain = h is None or (tableau(stepped).exponential and not implicit)
-    if not robot.nc and robot.nv <= _MOST and plain and not turning(robot):
-        return _of_arm(robot, q, v, tau, external, smoothing, h)
+    implicit = h is not None and _is_implicit(robot, stepped, None)
+    compiled = not robot.nc and robot.nv <= _MOST and (h is None or tableau(stepped).exponential) and not turning(robot)
+    if compiled and (not implicit or not _is_implicit(robot, stepped, "ignore")):
+        found = _of_arm(robot, q, v, tau, external, smoothing, h)
+        if not implicit or all(_is_within_limits(robot, x) for x in (q, found.q)):
+            return found
     if robot.batch_shape:
         settings = {"dt": dt, "method": method, "smoothing": smoothing, "independent": independent}
         return _of_sets(robot, {"q": q, "v": v, "tau": tau}, external, settings)
@@ -154,6 +156,16 @@ def linearise(
     found._lift = lift.reshape(*batch, *lift.shape[1:]).astype(kind)
     found._rest = lambda: (q1.reshape(*batch, -1).astype(kind), v1.reshape(*batch, -1).astype(kind))
     return found
+
+
+def _is_implicit(robot: Robot, method: str, limits: str | None) -> bool:
+    """Return whether a step of a rollout differs from the one with explicit forces."""
+    return step_of(robot, method, limits, False, "baumgarte", None)[0].contacts is not None
+
+
+def _is_within_limits(robot: Robot, q: Any) -> bool:
+    """Return whether no joint is beyond a limit, in all states of a batch."""
+    return bool(((robot.lower <= q) & (q <= robot.upper)).all())
 
 
 def _of_sets(robot: Robot, given: dict[str, Any], external: Any, settings: dict[str, Any]) -> Linearisation:

@@ -55,7 +55,7 @@ def stepped(
     if limits is not None:
         choice("limits", limits, LIMITS, "rollout", "to end a run at a limit is for robot.simulate")
     reason = _explicit_reason(robot, method, limits, drift, dynamics)
-    limited = () if limits == "ignore" else limited_joints(robot)
+    limited = () if limits == "ignore" else robot._kernels.kept(("limited joints",), lambda: limited_joints(robot))
     if robot.contacts is not None:
         if limits in (None, "bounce"):
             limited = robot.contacts.limited
