@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import ordern as on
 from ordern.errors import ArgumentError
+from ordern.io.warnings import ModelWarning
 
 from .test_file_rules import SCENE, of_mujoco
 
@@ -83,3 +86,34 @@ def test_a_free_body_touches_the_table_of_a_scene_without_rules() -> None:
     robot = scene.joint("free", on.Free(), "table", "ball").build().with_contacts(on.Ground(height=-1.0))
     run = robot.rollout([1, 0, 0, 0, 0, 0, 0.2], np.zeros(6), steps=500, dt=2e-3)
     assert run.q[-1, 6] == pytest.approx(0.15, abs=1e-6)
+
+
+MJCF_PLANE = """<mujoco><worldbody><geom type="plane" size="5 5 .1" friction="1"/><body pos="0 0 .05"><freejoint/>
+<geom type="box" size=".05 .05 .05" mass="1"/></body></worldbody></mujoco>"""
+
+
+def test_given_coefficients_override_those_of_the_plane_of_a_file() -> None:
+    robot = on.load(MJCF_PLANE).with_contacts(friction=0.05, restitution=0.3)
+    assert {(c.friction, c.restitution) for c in robot.contacts.pairs} == {(0.05, 0.3)}
+    assert {c.friction for c in on.load(MJCF_PLANE).with_contacts().contacts.pairs} == {1.0}
+
+
+def test_coefficients_that_nothing_would_use_are_refused() -> None:
+    robot = on.load(MJCF_PLANE)
+    for given in ({"friction": 0.1}, {"restitution": 0.5}):
+        with pytest.raises(on.ArgumentError, match="your own ground"):
+            robot.with_contacts(on.Ground(0.5), **given)
+    with pytest.raises(on.ArgumentError, match="requires limits='bounce'"):
+        robot.rollout(robot.neutral(), np.zeros(6), steps=1, restitution=0.5)
+
+
+def test_free_bodies_that_pass_through_each_other_are_named() -> None:
+    scene = on.Builder("room").body("floor")
+    for name in ("one", "two"):
+        scene.body(name, mass=1.0, inertia=(0.004, 0.004, 0.004)).shape(name, "sphere", (0.1,), role="collision")
+        scene.joint(f"free {name}", on.Free(), "floor", name)
+    with pytest.warns(ModelWarning, match="two - one|one - two"):
+        scene.build().with_contacts(on.Ground(0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scene.build().with_contacts(on.Ground(0.5), self_collision=True)

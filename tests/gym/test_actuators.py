@@ -84,3 +84,13 @@ def test_actuators_that_actions_cannot_push_are_named():
         robot = on.load(FILE.format(actuator).replace('<geom size="0.05"', '<site name="s"/><geom size="0.05"', 1))
         with pytest.raises(on.ArgumentError, match=message):
             env_of(robot.with_actuated(["a"]), 1)
+
+
+def test_actuators_of_one_joint_keep_its_effort_limit_together():
+    text = """<mujoco><compiler autolimits="true"/><worldbody><body>
+      <joint name="h" axis="0 0 1" actuatorfrcrange="-10 10"/><geom type="box" size=".1 .1 .1" mass="1"/>
+      </body></worldbody>
+      <actuator><motor joint="h" ctrlrange="-10 10"/><motor joint="h" ctrlrange="-10 10"/></actuator></mujoco>"""
+    env, pushed = env_of(on.load(text), 1)
+    env.step(np.ones((1, 2)))
+    assert pushed[-1].item() == 10.0

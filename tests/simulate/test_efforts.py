@@ -103,3 +103,11 @@ def test_springs_of_environments_have_limits() -> None:
     environment.reset(seed=0)
     _, reward, *_ = environment.step(np.ones((2, 2)))
     assert_close(reward, np.array([2.0, 2.0]), ROUNDING)
+
+
+def test_a_force_that_grows_within_a_step_is_clipped() -> None:
+    """The feedback needs nothing at the start of a step, and far more than its limit at the end."""
+    b = on.Builder("hinge").body("base").body("link", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    robot = b.joint("joint", on.Revolute((0, 0, 1)), "base", "link", effort_limit=10.0).build()
+    run = robot.rollout([0.0], [0.0], [100.0], steps=1, dt=0.01, feedback=(0.0, 1e3, [0.0]))
+    assert run.v[-1, 0] == pytest.approx(0.01 * (100.0 - 10.0) / 0.1, rel=1e-12)

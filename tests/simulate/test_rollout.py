@@ -303,7 +303,9 @@ def test_bad_arguments(arguments, words) -> None:
 
 
 def test_an_unknown_method_lists_those_that_exist() -> None:
-    with pytest.raises(on.errors.UnknownNameError, match=r"unknown method 'rk5' in rollout.*semi-implicit-euler, rk4"):
+    with pytest.raises(
+        on.errors.UnknownNameError, match=r"unknown method 'rk5' in rollout.*semi-implicit-euler, plain-euler, rk4"
+    ):
         ARM.rollout(np.zeros(6), np.zeros(6), steps=1, method="rk5")
 
 

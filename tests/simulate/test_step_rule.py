@@ -150,3 +150,28 @@ def test_a_free_box_keeps_its_energy_unless_forces_are_explicit(method: str) -> 
     energy = box.kinetic_energy(run.q, run.v)
     kept = np.abs(energy / energy[0] - 1.0).max() < 1e-4
     assert kept == (method == "semi-implicit-euler")
+
+
+def locked_arm(**terms: Any) -> on.Robot:
+    """Return two links; the first joint is held by equal limits, and gravity does not load it."""
+    link: dict[str, Any] = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.01, 0.02, 0.02)}
+    b = on.Builder("arm").body("base").body("first", **link).body("second", **link)
+    b.joint("yaw", on.Revolute((0, 0, 1)), "base", "first", lower=0.0, upper=0.0)
+    return b.joint("pitch", on.Revolute((0, 1, 0)), "first", "second", at=(0.3, 0, 0), **terms).build()
+
+
+def test_derivatives_know_joints_that_equal_limits_hold() -> None:
+    robot, tau = locked_arm(), np.zeros((5, 2))
+    run = robot.rollout([0.0, 0.0], [0.0, 0.0], tau, dt=0.01)
+    assert_close(run.jvp(tau=np.tile([1.0, 0.0], (5, 1))).q[-1], np.zeros(2), ROUNDING)
+    assert_close(locked_arm(damping=0.1).linearise([0.0, 0.3], dt=0.01).B[2], np.zeros(2), ROUNDING)
+
+
+def test_linearized_steps_know_the_limits_of_joints_that_follow() -> None:
+    link: dict[str, Any] = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.01, 0.02, 0.02)}
+    b = on.Builder("pair").body("base").body("leader", **link).body("follower", **link)
+    b.joint("a", on.Revolute((0, 0, 1)), "base", "leader", lower=-1.0, upper=1.0)
+    b.joint("b", on.Revolute((0, 0, 1)), "base", "follower", mimic=("a", 2.0, 0.1), lower=-0.5, upper=0.5)
+    found = b.build().linearise([0.199], [3.0], dt=0.01)
+    assert_close(found.v, b.build().rollout([0.199], [3.0], steps=1, dt=0.01).v[-1], ROUNDING)
+    assert_close(found.A[1], np.array([-100.0, 0.0]), METHODS)

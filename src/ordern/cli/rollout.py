@@ -131,6 +131,8 @@ def run(args: argparse.Namespace) -> int:
     about = contact_summary(touched)
     data |= {"contacts": about or None, "plot": args.plot, "page": args.save}
     show(args, data, _lines(args, robot, seconds, rate, rows, about))
+    for text in rolled.notes:
+        note(text)
     if lost:
         first = int(np.flatnonzero(~fine)[0])
         at = rolled.t[rolled.diverged_at[first]]
@@ -199,6 +201,8 @@ def _rolled(args: argparse.Namespace, robot: Robot) -> tuple[Rollout, float, dic
     note_overlap(robot, q0)
     every = _every(args)
     options = {name: getattr(args, name) for name in _OPTIONS} | {"feedback": _springs(args, robot)}
+    if args.contacts:  # the ground has it
+        options["restitution"] = 0.0
 
     def roll(first: int, end: int, steps: int, every: int) -> Rollout:
         return robot.rollout(q0[first:end], v0[first:end], tau, steps, args.dt, every=every, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def chosen_contacts(
     _require_steps(model)
     own = _given_friction(friction, restitution)
     rules, solids = FileRules(model), ConvexSolids(model) if convex else None
-    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, solids)
+    found = [] if ground is None else _on_ground(model, ground, points, bodies, plane, rules, solids, own)
     between = [*_pairs(model, pairs, rules, solids), *(_all_pairs(model, rules, solids) if self_collision else [])]
     if scene or (scene is None and (self_collision or (points is None and not pairs))):
         on_points = points if scene else None
@@ -65,8 +65,16 @@ def chosen_contacts(
         between += _on_scene(model, on_points, chosen, rules, solids, {x[1:3] for x in between})
     elif scene is None:
         _warn_of_scene(model, between)
+    if not self_collision and not pairs and points is None and bodies is None:
+        _warn_of_bodies(model, rules)
     if convex and between:
         require_coal()
+    unused = not between and plane is None and ground is not None and ground.friction is not None
+    if unused and not (friction is None and restitution is None):
+        raise ArgumentError(
+            "with_contacts: friction= and restitution= apply to contacts between bodies and to the ground of a file; "
+            "for your own ground, give on.Ground(friction, restitution=...)"
+        )
     found += _numbered(_contact(name, a, b, own(mu), convex) for name, a, b, mu in between)
     if not found:
         why = " by the rules of its file" if plane else ": there are no points" if ground is not None else ""
@@ -157,21 +165,25 @@ def _ground_of(plane: Shape) -> Ground:
 
 def _on_ground(
     model: Model, ground: Ground, points: Any, bodies: Iterable[str] | None, plane: Shape | None, rules: FileRules,
-    solids: ConvexSolids | None,
+    solids: ConvexSolids | None, own: Callable[[Friction | None], Friction],
 ) -> list[ModelContact]:  # fmt: skip
-    """Return all contacts with the ground; with the plane of a file, they follow the rules of the file."""
+    """Return all contacts with the ground; with the plane of a file, they follow the rules of the file.
+
+    Coefficients of the file pass through `own`, which has those given to `with_contacts`.
+    """
     given = _friction_of_ground(ground)
     spheres: list[tuple[str, Solid, Friction]] = []
     if points is not None:
         if given is None:
             raise ArgumentError("with_contacts: points have no friction of a file; give on.Ground(friction=...)")
+        given = given if plane is None else own(given)
         spheres += [(*point, given) for point in _given_points(model, points)]
     if points is None or bodies is not None:
         for shape in _shapes_on_ground(model, bodies, plane, rules):
             if plane is None:
-                mu = given or friction_of(shape.friction, shape.contact)
+                mu = given or own(friction_of(shape.friction, shape.contact))
             else:
-                mu = rules.friction(shape, plane)
+                mu = own(rules.friction(shape, plane))
             if solids is not None and shape.kind not in _CLOSED and not ground.uneven:
                 spheres.append((_name(model, shape), solids.of(shape, _name(model, shape)), mu))
             else:
@@ -346,7 +358,8 @@ def _static(model: Model) -> list[Shape]:
 
 def _point_on(model: Model, name: str, point: Solid, shape: Shape) -> Iterable[Between]:
     """Return the contact of a point or sphere with a static shape; none with the base that its own joint connects."""
-    if model.contact_rules is None and model.joints[point.body].parent == BASE:
+    joint = model.joints[point.body]
+    if model.contact_rules is None and joint.parent == BASE and joint.type.nv < 6:
         return
     if shape.kind not in (*_ROUND, "box"):
         advice = f"spheres, capsules and boxes can{_WITHOUT}"
@@ -364,6 +377,26 @@ def _warn_of_scene(model: Model, between: Sequence[Between]) -> None:
         warn(
             f"with_contacts: the points and pairs of {model.name!r} pass through {len(missed)} static shapes of its "
             f"file ({some([repr(x) for x in missed], 3)}): give scene=True so that they touch, or scene=False"
+        )
+
+
+def _warn_of_bodies(model: Model, rules: FileRules) -> None:
+    """Warn if bodies that no joints connect pass through each other, though nobody said that they should."""
+    roots: list[int] = []
+    for k, c in enumerate(model.joints):
+        roots.append(k if c.parent == BASE else roots[c.parent])
+    if roots.count(0) == len(roots):
+        return
+    shapes = _collision_shapes(model, set(range(len(model.bodies))))
+    missed = dict.fromkeys(
+        f"{model.bodies[a.body].name} - {model.bodies[b.body].name}"
+        for a, b in combinations(shapes, 2)
+        if roots[a.body] != roots[b.body] and rules.touch(a, b)
+    )
+    if missed:
+        warn(
+            f"with_contacts: bodies of {model.name!r} that no joints connect pass through each other "
+            f"({some(list(missed), 3)}): give self_collision=True, or pairs=[...] of bodies that touch"
         )
 
 

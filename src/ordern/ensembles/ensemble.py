@@ -278,7 +278,13 @@ class Ensemble:
 
     def fresh_controller(self) -> Any:
         """Return a copy of the controller, for the members of one block."""
-        return copy.deepcopy(self.controller)
+        try:
+            return copy.deepcopy(self.controller)
+        except TypeError as e:
+            raise ArgumentError(
+                f"Ensemble: the controller {self.controller!r} holds something that cannot be copied ({e}), and each "
+                "block of members has its own copy; define its __deepcopy__, or make it a function of (t, q, v)"
+            ) from e
 
     def labels(self, dim: str) -> Sequence[str] | None:
         """Return the names along the dimension `dim` of results, if it has some."""

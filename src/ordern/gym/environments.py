@@ -37,7 +37,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):  # type: ignore[misc]
     robot of an MJCF file they are its actuators, in the order of the file, with the signs of their gears and within
     their ranges. Or `forces(q, v, actions)` returns joint forces of shape (num_envs, nv). Or actions move the positions
     to which the springs of `feedback=(kp, kd, target)` pull: by `goals` rad or m at action 1, a number or one for each
-    motor. Springs and dampers act in each step, implicitly for robots with contacts.
+    motor. Springs and dampers act in each step, implicitly.
 
     `starts` and `parameters` are as for `on.Ensemble`, and are drawn anew for each episode. An environment whose state
     becomes infinite is terminated. Of robots with contacts, `infos["uncertified"]` is True where a step cannot be

@@ -29,7 +29,7 @@ class Motors:
         rows = _rows(robot, "clip")
         if not rows:
             raise ArgumentError(f"gym: {robot.name!r} has no motors; name them in the builder, or give `forces`")
-        self._size = robot.nv
+        self._size, self._most = robot.nv, effort_limits(robot, effort)
         self._entries = [(k, at, gear) for k, row in enumerate(rows) for at, gear in row.gears]
         """The number of an action, the degree of freedom that it pushes, and the gear between them."""
         most = np.array([max(map(abs, row.limits)) for row in rows])
@@ -55,7 +55,7 @@ class Motors:
         tau = np.zeros((len(actions), self._size))
         for k, at, gear in self._entries:
             tau[:, at] += gear * f[:, k]
-        return tau
+        return np.clip(tau, -self._most, self._most)
 
 
 @dataclass(frozen=True, slots=True)

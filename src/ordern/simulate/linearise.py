@@ -164,8 +164,10 @@ def _is_implicit(robot: Robot, method: str, limits: str | None) -> bool:
 
 
 def _is_within_limits(robot: Robot, q: Any) -> bool:
-    """Return whether no joint is beyond a limit, in all states of a batch."""
-    return bool(((robot.lower <= q) & (q <= robot.upper)).all())
+    """Return whether no joint of a batch is at a limit or beyond; False if joints that follow others have limits."""
+    if any(c.mimic is not None and np.isfinite([*c.lower, *c.upper]).any() for c in robot.joints):
+        return False
+    return bool(((robot.lower < q) & (q < robot.upper)).all())
 
 
 def _of_sets(robot: Robot, given: dict[str, Any], external: Any, settings: dict[str, Any]) -> Linearisation:

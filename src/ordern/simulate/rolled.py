@@ -122,7 +122,12 @@ class Rollout:
 
     def _contacts(self, what: str) -> ContactRecord:
         if self.contacts is None or (not self.contacts.names and what.startswith("contact")):
-            raise ArgumentError(f"{what}: this rollout has no contacts; see robot.with_contacts")
+            if what.startswith("contact"):
+                raise ArgumentError(f"{what}: this rollout has no contacts; see robot.with_contacts")
+            raise ArgumentError(
+                f"{what}: the steps of this rollout solve for no contacts, joint limits or dry friction: "
+                f"{'; '.join(self.notes) or 'the robot has none'}"
+            )
         return self.contacts
 
     def __iter__(self) -> Iterator[AnyArray]:

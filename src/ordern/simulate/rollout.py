@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import AnyArray, real_number
+from ..arguments import AnyArray
 from ..compile import cores, shared_out
 from ..compile.run.workers import can_stop
 from ..compile.timeloops.code import ROLLOUT_WORDS
@@ -30,7 +30,7 @@ from .policies import Policy, controlled
 from .rolled import Rollout, Source
 from .rollout_arguments import Plan, flat_rows, plan, shared_rows, whole_number, with_implicit_gains
 from .rollout_events import crossings, new_marks, watched_events
-from .step_rule import stepped
+from .step_rule import require_restitution, stepped
 
 if TYPE_CHECKING:
     from ..gpu.rollout import DeviceLoop
@@ -64,6 +64,7 @@ def rollout(
     settings = ContactSettings(contact_friction, ground_height, contact_impulses)
     refused = {"dynamics": dynamics is not None, "events": events is not None and robot.contacts is not None}
     require_contacts(robot, settings, method, limits, refused)
+    require_restitution(limits, restitution)
     robot, notes = stepped(robot, method, limits, feedback is not None, drift, dynamics)
     hold = whole_number("hold", hold, 1)
     if threads is not None:
@@ -71,7 +72,7 @@ def rollout(
     p = plan(robot, q0, v0, tau, steps, dt, method, every, feedback, external, dynamics, smoothing, drift, effort)
     p = with_implicit_gains(robot, p)
     steered = None if policy is None and noise is None else Policy(robot, policy, noise, seed, p.dt, hold)
-    limited = _limited(robot, p.q, restitution) if limits == "bounce" else ()
+    limited = _limited(robot, p.q) if limits == "bounce" else ()
     names, watched = watched_events(robot, events, p)
     q_out, v_out = _results(robot, p.batch, p.rows, p.dtype, out, p.every)
     t = p.dt * p.every * np.arange(p.rows)
@@ -203,10 +204,8 @@ def _closing(robot: Robot, dynamics: str | None, q: AnyArray) -> Closing:
     return found
 
 
-def _limited(robot: Robot, q: AnyArray, restitution: float) -> tuple[tuple[int, int], ...]:
+def _limited(robot: Robot, q: AnyArray) -> tuple[tuple[int, int], ...]:
     """Return the places in q and v of joints that bounce; raise if they cannot, or if a start is beyond a limit."""
-    if not 0.0 <= real_number(restitution) <= 1.0:
-        raise ArgumentError(f"rollout: restitution must be between 0 and 1, not {restitution!r}")
     if robot.nc:
         raise ArgumentError(
             f"rollout: limits='bounce' is for trees, but {robot.name!r} has loops; robot.simulate supports both"

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..algorithms.method_limits import no_loops_with_couplings
-from ..arguments import choice
+from ..arguments import choice, real_number
 from ..errors import ArgumentError
 from ..model.contacts import Contacts, limited_joints, stop_places
 from ..model.variation import with_other_contacts
@@ -19,7 +21,7 @@ from ..model.variation import with_other_contacts
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["LIMITS", "stepped", "without_limits"]
+__all__ = ["LIMITS", "is_locked", "require_restitution", "stepped", "without_limits"]
 
 LIMITS = ("active", "ignore", "bounce")
 """The effects of joint limits. Without a choice they are active in steps that can hold them."""
@@ -63,8 +65,8 @@ def stepped(
     if reason:
         if limits == "active":
             raise ArgumentError(
-                f"rollout of {robot.name!r}: limits='active' is not possible in steps with explicit forces ({reason}); "
-                "use method='semi-implicit-euler', or limits='ignore'"
+                f"rollout of {robot.name!r}: limits='active' is not possible in steps with explicit forces, which "
+                f"{reason} causes; change that, or pass limits='ignore'"
             )
         return robot, _notes(robot, reason, limits, feedback, limited)
     rubs = bool(stop_places(robot, ()))
@@ -86,9 +88,36 @@ def _with(robot: Robot, limited: tuple[int, ...]) -> Robot:
     return made[limited]
 
 
+def require_restitution(limits: str | None, restitution: float) -> None:
+    """Raise if a rollout has a restitution that would do nothing, or one that is out of range."""
+    if not 0.0 <= real_number(restitution) <= 1.0:
+        raise ArgumentError(f"rollout: restitution must be between 0 and 1, not {restitution!r}")
+    if restitution and limits != "bounce":
+        raise ArgumentError(
+            f"rollout: restitution={restitution!r} requires limits='bounce'; contacts take theirs from "
+            "on.Ground(restitution=...) or robot.with_contacts(restitution=...)"
+        )
+
+
 def without_limits(robot: Robot) -> Robot:
-    """Return the robot of the same steps without joint limits; itself if dry friction pushes its joints in any step."""
-    return robot if stop_places(robot, ()) else _with(robot, ())
+    """Return the robot of the same steps without joint limits; itself if rows of its joints act in any step.
+
+    These are rows of joints with dry friction, and of joints whose limits are equal.
+    """
+    return robot if stop_places(robot, ()) or is_locked(robot) else _with(robot, ())
+
+
+def is_locked(robot: Robot) -> bool:
+    """Return whether the limits of a joint, with those of the joints that follow it, leave it no room."""
+    lower, upper = list(robot.lower), list(robot.upper)
+    for c in robot.joints:
+        if c.mimic is not None and c.type.nq == 1 and np.isfinite([*c.lower, *c.upper]).any():
+            at, ratio = robot.joints[c.mimic.joint].q.start, c.mimic.ratio
+            if not ratio:
+                continue
+            ends = sorted((x - c.mimic.offset) / ratio for x in (c.lower[0], c.upper[0]))
+            lower[at], upper[at] = max(lower[at], ends[0]), min(upper[at], ends[1])
+    return any(a >= b for a, b in zip(lower, upper, strict=True))
 
 
 def _is_damped(robot: Robot) -> bool:
@@ -105,6 +134,8 @@ def _notes(robot: Robot, reason: str, limits: str | None, feedback: bool, limite
         more = f" and {len(limited) - 3} more" if len(limited) > 3 else ""
         found.append(f"joint limits do not act, because of {reason}: those of {names}{more}")
     forces = {"damping": _is_damped(robot), "dry friction": bool(stop_places(robot, ())), "feedback": feedback}
+    if limits == "bounce" and any(c.mimic and np.isfinite([*c.lower, *c.upper]).any() for c in robot.joints):
+        found.append("limits of mimic joints do not act, because of limits='bounce'")
     explicit = [name for name, given in forces.items() if given]
     if explicit:
         found.append(f"explicit forces, because of {reason}: {', '.join(explicit)}")

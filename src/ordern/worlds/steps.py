@@ -21,6 +21,7 @@ from ..simulate.integrators.native import step_question
 from ..simulate.integrators.numpy_machine import turns_velocities
 from ..simulate.integrators.rk_step import fixed_step
 from ..simulate.integrators.tableaus import TABLEAUS, tableau
+from ..simulate.step_rule import require_restitution
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -49,6 +50,7 @@ def require_steps(library: str, settings: dict[str, Any]) -> None:
         raise ArgumentError(
             f"rollout: drift={settings['drift']!r} is for NumPy arrays; rollouts of {library} stabilise loops"
         )
+    require_restitution(settings["limits"], settings.get("restitution", 0.0))
     choice("method", settings["method"], TABLEAUS, "rollout")
 
 

@@ -5,7 +5,7 @@ equations of the step, stiff gains are stable. A joint that would leave its effo
 limit instead, and no drag. What counts is the force at the end of the step, before contacts: by the force at the
 start, stiff feedback that needs little force to stop a joint would hit it with all it has, first one way, then the
 other. As the force of one joint depends on the others, the joints at their limits are found in a few rounds, each with
-those found before. No round is taken if all forces at the start are below 0.8 of their limits.
+those found before. The first round finds none in most steps, and is the last one then.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ from ...model import Answer, Index, Input, Joints, Tree
 from ...spatial import Freedoms
 from ..binding import Gains
 from ..forward_dynamics.articulated_body import articulated_sweeps
-from .cone import larger
 
 __all__ = ["damped_sweeps", "driven"]
 
-_NEAR = 0.8
-"""The part of a limit from which on it may be reached in a step."""
 _ROUNDS = 4
 """Rounds in which joints at their limits are found."""
 
@@ -44,10 +41,6 @@ def driven(
     """Return all joint forces, and the drags, of positions, velocities and other joint forces: the `motion`."""
     q, qd, tau = motion
     bodies = [i for i, _ in tree.outward()]
-    some: Scalar = 0.0
-    for i in bodies:
-        for u, most in zip(servo[i], effort[i], strict=True):
-            some = where_less(_NEAR * most, larger(u, 0.0 - u), 1.0, some)
 
     def limited(sides: Sequence[Scalar]) -> tuple[Any, Any]:
         """Return forces and drags with some joints at their limits."""
@@ -66,7 +59,7 @@ def driven(
         force, rest = limited(sides)
         _, qdd = damped_sweeps(tree, q, qd, force, h, rest)
         ends = [
-            some * _side(u - d * (h * a), most)
+            _side(u - d * (h * a), most)
             for i in bodies
             for u, d, a, most in zip(servo[i], drag[i], qdd[i], effort[i], strict=True)
         ]
@@ -79,7 +72,7 @@ def driven(
         return total
 
     start = [0.0 for i in bodies for _ in servo[i]]
-    return limited(tree.repeat(_ROUNDS, found, start, more, some))
+    return limited(tree.repeat(_ROUNDS, found, start, more))
 
 
 def _side(force: Scalar, most: Scalar) -> Scalar:
