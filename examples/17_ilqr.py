@@ -22,7 +22,7 @@ def cost(q, v, tau):
 
 def backward(q, v, tau):
     """Changes of the forces, and gains, that are best for linear motions and a quadratic cost around this motion."""
-    A, B = robot.linearise(q[:-1], v[:-1], tau, dt=dt)  # of all steps of the rollout, in one call
+    A, B = robot.linearise(q[:-1], v[:-1], tau, dt=dt, method="plain-euler")  # of all steps, in one call
     J = robot.jacobian(q[-1], tool, axes="world")[3:]
     Vx = np.concatenate([by_place * J.T @ (robot.pose(q[-1], tool)[:3, 3] - goal), by_rest * v[-1]])
     Vxx, speeds = np.diag(np.repeat([0.0, by_rest], n)), np.diag(np.repeat([0.0, by_speed], n))
@@ -44,13 +44,14 @@ def forward(q, v, tau, changes, gains):
         k = round(t / dt)
         return tau[k] + 0.5 ** np.arange(8)[:, None] * changes[k] + np.hstack([qs - q[k], vs - v[k]]) @ gains[k].T
 
-    run = robot.rollout(np.tile(q0, (8, 1)), np.zeros((8, n)), steps=steps, dt=dt, policy=forces)
+    given = {"steps": steps, "dt": dt, "policy": forces, "method": "plain-euler"}
+    run = robot.rollout(np.tile(q0, (8, 1)), np.zeros((8, n)), **given)
     best = np.nanargmin(cost(run.q, run.v, run.tau[:, :-1]))
     return run.q[best], run.v[best], run.tau[best, :-1]
 
 
 tau = np.tile(hold, (steps, 1))
-q, v, _ = robot.rollout(q0, np.zeros(n), tau, dt=dt)
+q, v, _ = robot.rollout(q0, np.zeros(n), tau, dt=dt, method="plain-euler")
 for k in range(8):
     print(f"round {k}: cost {cost(q, v, tau):9.3f}")
     q, v, tau = forward(q, v, tau, *backward(q, v, tau))

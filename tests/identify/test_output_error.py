@@ -20,7 +20,7 @@ def measured(noise: float, seed: int = 0) -> tuple[np.ndarray, ...]:
     pulls = np.array([[6.0, 3.0, 1.0], [0.7, 1.9, 3.1]])
     tau = pulls[0] * np.sin(np.outer(t, [2.0, 3.1, 4.3])) + 0.5 * pulls[0] * np.cos(np.outer(t, [5.1, 1.7, 6.4]))
     tau = tau + ARM.inverse_dynamics(np.zeros(3), np.zeros(3), np.zeros(3))
-    q, v, _ = ARM.rollout(np.zeros(3), np.zeros(3), tau[None], dt=DT)
+    q, v, _ = ARM.rollout(np.zeros(3), np.zeros(3), tau[None], dt=DT, method="plain-euler")
     q, v = q.reshape(-1, 3)[:2000], v.reshape(-1, 3)[:2000]
     rng = np.random.default_rng(seed)
     return t, q + noise * rng.normal(size=q.shape), v, tau

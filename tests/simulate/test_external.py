@@ -126,7 +126,7 @@ class Equations:
         return self.robot.forward_dynamics(q, v, force, external=self.external), 0.0, 0.0
 
 
-@pytest.mark.parametrize("method", ["semi-implicit-euler", pytest.param("rk4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("method", ["plain-euler", pytest.param("rk4", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_rollouts_agree_with_steps_from_python(robot: on.Robot, method: str) -> None:
     """Each trajectory and each step has forces of its own."""

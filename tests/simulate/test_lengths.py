@@ -15,7 +15,7 @@ from ordern.simulate.options import METHODS
 PENDULUM = on.load("double-pendulum")
 START = [0.3, 0.2]
 HUGE = 10**400
-FIXED = ("variational", "rk4", "semi-implicit-euler")
+FIXED = ("variational", "rk4", "semi-implicit-euler", "plain-euler")
 
 
 @pytest.mark.parametrize("method", METHODS)

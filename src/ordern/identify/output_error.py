@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["by_simulation"]
 
+_METHOD = "plain-euler"
+"""The steps of simulations: smooth ones, as friction that sticks does not depend on its coefficient."""
+
 _STEPS = 20
 _SETTLED = 1e-2
 """The parameters have settled when none changes by more than this part of its deviation."""
@@ -132,14 +135,14 @@ class _Run:
         These are by base parameters, then by the first position and velocity of each stretch.
         """
         model = robot.with_parameters(robot.parameters.with_theta(theta))
-        q, v, _ = model.rollout(self.q0, self.v0, self.tau, dt=self.dt, smoothing=self.smoothing)
+        q, v, _ = model.rollout(self.q0, self.v0, self.tau, dt=self.dt, smoothing=self.smoothing, method=_METHOD)
         n, count = robot.nv, len(self.kept)
         S = np.zeros((len(q), 2 * n, count + 2 * n))
         S[:, :, count:] = np.eye(2 * n)
         J = np.empty((len(q), self.count, n, count + 2 * n))
         for k in range(self.count):
             states = q[:, k], v[:, k], self.tau[:, k]
-            step = model.linearise(*states, dt=self.dt, smoothing=self.smoothing)
+            step = model.linearise(*states, dt=self.dt, smoothing=self.smoothing, method=_METHOD)
             a = (v[:, k + 1] - v[:, k]) / self.dt
             Y = robot.inverse_dynamics_regressor(q[:, k], v[:, k], a, smoothing=self.smoothing)[..., self.kept]
             S = step.A @ S
