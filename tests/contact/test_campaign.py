@@ -14,7 +14,7 @@ FEET = ("lf_foot", "rf_foot", "lh_foot", "rh_foot")
 
 
 def _capsule() -> on.Robot:
-    return floating([("capsule", (0.05, 0.4))], 9.81).with_contacts(on.Ground(0.6), restitution=0.3)
+    return floating([("capsule", (0.05, 0.4))], 9.81).with_contacts(on.Ground(0.6, restitution=0.3))
 
 
 def _arm(name: str, frame: str) -> on.Robot:
