@@ -21,7 +21,7 @@ from ..model.variation import with_other_contacts
 if TYPE_CHECKING:
     from ..robot import Robot
 
-__all__ = ["LIMITS", "is_locked", "require_restitution", "stepped", "without_limits"]
+__all__ = ["LIMITS", "require_restitution", "stepped", "without_limits"]
 
 LIMITS = ("active", "ignore", "bounce")
 """The effects of joint limits. Without a choice they are active in steps that can hold them."""
@@ -104,10 +104,10 @@ def without_limits(robot: Robot) -> Robot:
 
     These are rows of joints with dry friction, and of joints whose limits are equal.
     """
-    return robot if stop_places(robot, ()) or is_locked(robot) else _with(robot, ())
+    return robot if stop_places(robot, ()) or _is_locked(robot) else _with(robot, ())
 
 
-def is_locked(robot: Robot) -> bool:
+def _is_locked(robot: Robot) -> bool:
     """Return whether the limits of a joint, with those of the joints that follow it, leave it no room."""
     lower, upper = list(robot.lower), list(robot.upper)
     for c in robot.joints:

@@ -28,7 +28,7 @@ from ...graph import Scalar, sqrt, where_less
 from ...records import dataclass
 from ...spatial import Pose
 from ...spatial.linear import Matrix3, Vector3, add, cross, dot, matmul, matvec, scale, subtract, transpose
-from .cone import larger, smaller
+from .cone import larger, least, smaller
 
 __all__ = ["FAR", "Axes", "Manifold", "boxes", "capsule_and_box", "completed"]
 
@@ -107,7 +107,7 @@ def boxes(A: Pose, a: Sequence[float], B: Pose, b: Sequence[float]) -> Manifold:
     n, ex = scale(toward, R.axes[0]), R.axes[1]
     levers = [(y[1], toward * y[2]) for y, _ in found]
     gaps = [gap for _, gap in found]
-    lowest = _least(gaps)
+    lowest = least(gaps)
 
     def in_world(y: Sequence[Scalar]) -> Vector3:
         return add(add(add(centre, scale(y[0], R.axes[0])), scale(y[1], R.axes[1])), scale(y[2], R.axes[2]))
@@ -371,13 +371,6 @@ def _sizes(x: Sequence[Scalar]) -> Vector3:
 
 def _within(x: Scalar, most: float) -> Scalar:
     return larger(smaller(x, most), -most)
-
-
-def _least(x: Sequence[Scalar]) -> Scalar:
-    found = x[0]
-    for y in x[1:]:
-        found = smaller(found, y)
-    return found
 
 
 def _near(gap: Scalar) -> Scalar:

@@ -25,7 +25,7 @@ from ...model.contacts import Contacts
 from ...spatial import Force, Forces, Freedoms, Motion, Pose
 from ..binding import Gains, PerColumn
 from ..field_types import Loads, cleared
-from .cone import larger, smaller
+from .cone import larger, least, smaller
 from .geometry import Patch, UnitLoads, patches
 from .plate import Point
 from .problem import Problem
@@ -179,7 +179,7 @@ class Candidates:
         contacts = self._contacts
         near: list[Scalar] = [1.0] * len(self._speeds)
         if not contacts.smooth:  # smoothed contacts push at any distance
-            limit = _MARGIN - _GAIN * _least([0.0, *(before for _, before in self._speeds)])
+            limit = _MARGIN - _GAIN * least([0.0, *(before for _, before in self._speeds)])
             near = [
                 1.0 if always else where_less(limit, smaller(*speeds), 0.0, 1.0)
                 for speeds, always in zip(self._speeds, self._always, strict=True)
@@ -242,11 +242,4 @@ def _closing(patch: Patch, V: Field[Motion], h: Scalar) -> Scalar:
         return _along(patch.loads, V, slice(2, 3))[0] + patch.gaps[0] * rate
     normal, about_x, about_y = _along(patch.loads, V, slice(2, 5))
     arms = zip(patch.levers, patch.gaps, strict=True)
-    return _least([normal + (y * about_x - x * about_y) + gap * rate for (x, y), gap in arms])
-
-
-def _least(x: Sequence[Scalar]) -> Scalar:
-    found = x[0]
-    for y in x[1:]:
-        found = smaller(found, y)
-    return found
+    return least([normal + (y * about_x - x * about_y) + gap * rate for (x, y), gap in arms])

@@ -20,6 +20,9 @@ Q. Le Lidec et al., Contact models in robotics: a comparative analysis, 2024, fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+
 from ...graph import Scalar, sqrt, where_less
 from ...spatial.linear import Matrix3, Vector3, dot
 
@@ -27,6 +30,7 @@ __all__ = [
     "direction",
     "inverse",
     "larger",
+    "least",
     "natural_residual",
     "regular",
     "smaller",
@@ -52,6 +56,11 @@ def larger(a: Scalar, b: Scalar) -> Scalar:
 def smaller(a: Scalar, b: Scalar) -> Scalar:
     """Return the smaller number."""
     return where_less(a, b, a, b)
+
+
+def least(x: Sequence[Scalar]) -> Scalar:
+    """Return the smallest of several numbers."""
+    return reduce(smaller, x)
 
 
 def regular(A: Matrix3) -> Matrix3:

@@ -19,7 +19,6 @@ Reference: C. Ericson, Real-time collision detection, 2005, sec. 5.1, for neares
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...graph import Scalar, sqrt, where_less
@@ -29,7 +28,7 @@ from ...records import dataclass
 from ...spatial import Force, Pose
 from ...spatial.linear import Vector3, add, cross, dot, matvec, scale, subtract, transpose
 from .boxes import FAR, Axes, Manifold, boxes, capsule_and_box, completed
-from .cone import larger, smaller
+from .cone import larger, least, smaller
 from .terrain import surface
 
 __all__ = ["Patch", "Touch", "patches", "touches"]
@@ -104,12 +103,12 @@ def _patch(tree: Tree, P: Field[Pose], contacts: Contacts, members: tuple[int, .
     contact = contacts.pairs[members[0]]
     if contact.meets:
         m = _manifold(tree, P, contact)
-        above = tuple(0.5 * where_less(gap, FAR, gap - _least(m.gaps), 0.0) for gap in m.gaps)
+        above = tuple(0.5 * where_less(gap, FAR, gap - least(m.gaps), 0.0) for gap in m.gaps)
         loads = _with_moments(_loads(tree, P, contact, m.origin, m.axes))
         return Patch(members, loads, m.levers, m.gaps, above, m.overlap)
     here = [_touch(tree, P, contacts.pairs[k], contacts.ground, heights[k]) for k in members]
     loads, gaps = here[0].loads, tuple(at.gap for at in here)
-    lowest = _least(gaps)
+    lowest = least(gaps)
     if len(members) == 1:
         if members[0] in contacts.turning:
             loads = _with_moments(loads)
@@ -122,13 +121,6 @@ def _patch(tree: Tree, P: Field[Pose], contacts: Contacts, members: tuple[int, .
     levers = tuple((dot(arm, ex), dot(arm, ey)) for arm in arms)
     above = tuple(gap - lowest for gap in gaps)
     return Patch(members, _with_moments(((body, (x, y, n)),)), levers, gaps, above, 0.0 - lowest)
-
-
-def _least(x: Sequence[Scalar]) -> Scalar:
-    found = x[0]
-    for y in x[1:]:
-        found = smaller(found, y)
-    return found
 
 
 def _with_moments(loads: UnitLoads) -> UnitLoads:
