@@ -96,6 +96,7 @@ def test_code_for_gpus_clips_as_well(method: str) -> None:
     assert_close(q[0], fed(robot, 60.0, method=method).q, ROUNDING)
 
 
+@pytest.mark.needs("gymnasium")
 def test_springs_of_environments_have_limits() -> None:
     robot = arm(True)
     given = {"goals": 0.5, "feedback": (1e3, 30.0, TARGET), "dt": DT, "num_envs": 2, "starts": {"q": START}}
